@@ -5,6 +5,7 @@ import pytest
 import quietcrowd as qc
 from crowds import with_text_ids
 from own_process import run_script
+from quietcrowd.formats import write_table
 
 
 def test_frame_with_text_ids(benchmark, million, crowd_kit, compare):
@@ -30,7 +31,7 @@ def big_file(tmp_path_factory):
         tasks=1_000_000, workers=100_000, answers_per_task=10, labels=range(4), seed=1
     )
     path = tmp_path_factory.mktemp("big") / "answers.parquet"
-    qc.write_table(with_text_ids(crowd.answers), path)
+    write_table(with_text_ids(crowd.answers), path)
     return path
 
 

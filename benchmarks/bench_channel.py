@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from quietcrowd.mechanisms import TableChannel
+from quietcrowd.mechanisms.channels import TableChannel
 from quietcrowd.mechanisms.channels.base import other_weight_for
 from quietcrowd.mechanisms.randomness import system_words
 from timing import least_seconds

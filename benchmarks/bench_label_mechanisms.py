@@ -20,6 +20,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 import quietcrowd as qc
+from quietcrowd.exceptions import NoSignalWarning, SimulatedNoiseWarning
+from quietcrowd.mechanisms import Mechanism
 from quietcrowd.report_domains import sets_with
 
 PAGE = Path(__file__).parents[1] / "docs" / "subset-selection-results.md"
@@ -59,7 +61,7 @@ def answers_of(labels: int, tasks: int, workers: int, seed: int) -> tuple[qc.Ans
     return answers, truths
 
 
-def mechanisms_of(labels: int, epsilon: float) -> tuple[qc.Mechanism, qc.Mechanism]:
+def mechanisms_of(labels: int, epsilon: float) -> tuple[Mechanism, Mechanism]:
     domain = qc.Categorical(list(range(labels)))
     kinds = (qc.RandomizedResponse, qc.SubsetSelection)
     one, other = (kind(domain=domain, epsilon=epsilon) for kind in kinds)
@@ -68,7 +70,7 @@ def mechanisms_of(labels: int, epsilon: float) -> tuple[qc.Mechanism, qc.Mechani
 
 
 def plurality_errors(
-    mechanism: qc.Mechanism, answers: qc.Answers, truths: Codes, sizes: Iterable[int], seed: int
+    mechanism: Mechanism, answers: qc.Answers, truths: Codes, sizes: Iterable[int], seed: int
 ) -> list[npt.NDArray[np.bool_]]:
     """Return of each number of reports which tasks' plurality is wrong; ties are drawn."""
     rng = np.random.default_rng(seed)
@@ -136,7 +138,7 @@ def fit_rows(labels: int, epsilon: float) -> list[list[str]]:
     return rows
 
 
-def fitted_error(mechanism: qc.Mechanism, labels: int, workers: int, seed: int) -> float:
+def fitted_error(mechanism: Mechanism, labels: int, workers: int, seed: int) -> float:
     answers, truths = answers_of(labels, FIT_TASKS, workers, seed)
     reports = mechanism.simulate(answers, random_state=seed)
     estimate = qc.NoiseAware().fit(reports)
@@ -150,8 +152,8 @@ def table_of(head: list[str], rows: list[list[str]]) -> str:
 
 
 def main() -> None:
-    warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)
-    warnings.simplefilter("ignore", qc.NoSignalWarning)
+    warnings.simplefilter("ignore", SimulatedNoiseWarning)
+    warnings.simplefilter("ignore", NoSignalWarning)
     cells = [(labels, epsilon) for labels in LABELS for epsilon in EPSILONS]
     told = [row for cell in cells for row in plurality_rows(*cell)]
     lost = [row for row in told if row[-1] == "no"]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import quietcrowd as qc
+from quietcrowd.inference import CRH, MOON
 from quietcrowd.inference.loop import available_threads, run_loop
 from quietcrowd.inference.partition import Partition, Summary
 from timing import least_seconds
@@ -66,8 +67,8 @@ def test_a_sweep(benchmark, sensors, compare, remark):
     partition, summary, _ = sensors
     n_jobs = available_threads()
     with ThreadPoolExecutor(n_jobs) as pool:
-        moon = sweep_of(qc.MOON(truth_prior=None), partition, summary, pool, n_jobs)
-        crh = sweep_of(qc.CRH(), partition, summary, pool, n_jobs)
+        moon = sweep_of(MOON(truth_prior=None), partition, summary, pool, n_jobs)
+        crh = sweep_of(CRH(), partition, summary, pool, n_jobs)
         benchmark.pedantic(moon, rounds=5, warmup_rounds=1)
         ours, theirs = benchmark.stats.stats.min, least_seconds(crh, rounds=5)
     crowd = f"10^7 reports of 10^{round(np.log10(summary.workers))} workers"
@@ -82,7 +83,7 @@ def test_a_sweep(benchmark, sensors, compare, remark):
 def test_sweeps_to_rest(benchmark, sensors, compare, remark):
     """From a cold start until the posterior converges."""
     partition, summary, truths = sensors
-    found, model = [], qc.MOON(truth_prior=None).bind(summary)
+    found, model = [], MOON(truth_prior=None).bind(summary)
     benchmark.pedantic(lambda: found.append(run_loop(model, [partition])), rounds=1)
     result = found[0]
     assert result.converged
@@ -105,12 +106,12 @@ def test_against_no_privacy(benchmark, name, remark):
     answers = qc.load_dataset(name).answers.canonical
     mechanism = qc.LaplaceMechanism(domain=answers.domain, epsilon=1.0, fill=None)
     reports = mechanism.simulate(answers, random_state=0)
-    benchmark.pedantic(qc.MOON(truth_prior=None).fit, (reports,), rounds=3, warmup_rounds=1)
-    plain = least_seconds(lambda: qc.CRH().fit(answers), rounds=3)
+    benchmark.pedantic(MOON(truth_prior=None).fit, (reports,), rounds=3, warmup_rounds=1)
+    plain = least_seconds(lambda: CRH().fit(answers), rounds=3)
     ours = benchmark.stats.stats.min
-    iterations = qc.MOON(truth_prior=None).fit(reports).n_iter
+    iterations = MOON(truth_prior=None).fit(reports).n_iter
     remark(
         f"Run time on {name}, {len(answers):,} answers: MOON on reports at epsilon 1 "
         f"{ours * 1e3:.3g} ms ({iterations} sweeps), CRH on plain answers {plain * 1e3:.3g} ms "
-        f"({qc.CRH().fit(answers).n_iter} sweeps): {ours / plain:.3g} times."
+        f"({CRH().fit(answers).n_iter} sweeps): {ours / plain:.3g} times."
     )

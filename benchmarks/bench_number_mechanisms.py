@@ -15,6 +15,7 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.datasets import make_crowd
+from quietcrowd.mechanisms import DuchiMechanism, HybridMechanism
 from quietcrowd_research.transforms import log10_dataset
 
 PAGE = Path(__file__).parent.parent / "docs/theory/bounded-number-mechanisms.md"
@@ -25,8 +26,8 @@ MECHANISMS = {
         domain=domain, epsilon=epsilon, fill=None
     ),
     "piecewise": lambda domain, epsilon: qc.PiecewiseMechanism(domain=domain, epsilon=epsilon),
-    "hybrid": lambda domain, epsilon: qc.HybridMechanism(domain=domain, epsilon=epsilon),
-    "duchi": lambda domain, epsilon: qc.DuchiMechanism(domain=domain, epsilon=epsilon),
+    "hybrid": lambda domain, epsilon: HybridMechanism(domain=domain, epsilon=epsilon),
+    "duchi": lambda domain, epsilon: DuchiMechanism(domain=domain, epsilon=epsilon),
 }
 SETS = ("emotion", "weather_temperature", "population")
 FAMILIES = {

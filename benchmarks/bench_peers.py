@@ -15,6 +15,7 @@ from scipy.special import log_expit, logsumexp
 
 import quietcrowd as qc
 from own_process import HERE, run_script
+from quietcrowd.formats import write_table
 from quietcrowd.inference.loop import available_threads, run_loop
 from quietcrowd.inference.partition import Partition, Summary
 from timing import least_seconds
@@ -45,7 +46,7 @@ def answers(million):
 def path(answers, tmp_path_factory):
     """Return a file of them."""
     target = tmp_path_factory.mktemp("peers") / "answers.parquet"
-    qc.write_table(answers.to_frame("pyarrow"), target)
+    write_table(answers.to_frame("pyarrow"), target)
     return target
 
 

@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 import quietcrowd as qc
 from own_process import HERE
 from quietcrowd.comparisons import SIDES
+from quietcrowd.formats import write_table
 from quietcrowd.inference.ranking.bradley_terry import Comparisons, maximise
 from timing import least_seconds
 
@@ -58,7 +59,7 @@ def test_ranking(benchmark, frame, epsilon, compare, remark):
 def test_ranking_beside_crowd_kit(frame, peers, tmp_path, compare, remark):
     """Plain comparisons; crowd-kit goes on for as many iterations as it usually does, 100."""
     path = tmp_path / "comparisons.parquet"
-    qc.write_table(frame, path)
+    write_table(frame, path)
     words = [peers, HERE / "peers" / "crowd_kit_ranking.py", "100", path]
     theirs = json.loads(subprocess.run(words, capture_output=True, check=True).stdout)
     ours = least_seconds(lambda: qc.rank_items(frame), rounds=3)

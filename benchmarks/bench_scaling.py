@@ -5,11 +5,12 @@ import pytest
 import quietcrowd as qc
 from drawn import copy_seconds, drawn, sweep_seconds
 from quietcrowd.evaluation.plots import new_figure
+from quietcrowd.inference import WeightedMean
 from quietcrowd.inference.loop import available_threads
 
 METHODS = {
     "weighted vote": qc.WeightedVote(),
-    "weighted mean": qc.WeightedMean(),
+    "weighted mean": WeightedMean(),
     "Dawid-Skene": qc.DawidSkene(),
     "one coin": qc.DawidSkene(one_coin=True),
     "GLAD": qc.GLAD(),

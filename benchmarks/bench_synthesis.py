@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import quietcrowd as qc
+from quietcrowd.synthesis import PrisCrowd
 from quietcrowd_research.huai2019.density_errors import integrated_squared_errors
 from timing import least_seconds
 
@@ -34,7 +35,7 @@ def test_weights_and_densities(benchmark, claims, compare):
     """All weights, and how far the densities by combined and by equal weights are apart."""
 
     def learn():
-        density = qc.PrisCrowd(epsilon0=1.0, bandwidth=1.0, release="paper").fit(claims)
+        density = PrisCrowd(epsilon0=1.0, bandwidth=1.0, release="paper").fit(claims)
         uniform, combined = (density.densities(kind) for kind in ("uniform", "combined"))
         return integrated_squared_errors(uniform, combined)
 
@@ -47,7 +48,7 @@ def test_weights_and_densities(benchmark, claims, compare):
 @pytest.mark.parametrize("release", ["attempts", "paper"])
 def test_release(benchmark, claims, compare, remark, release):
     """A real release of 30 wanted claims, with the operating system's randomness."""
-    density = qc.PrisCrowd(epsilon0=1.0, bandwidth=1.0, release=release).fit(claims)
+    density = PrisCrowd(epsilon0=1.0, bandwidth=1.0, release=release).fit(claims)
     found = []
     benchmark.pedantic(lambda: found.append(density.release()), rounds=3, warmup_rounds=1)
     ours = benchmark.stats.stats.min
@@ -64,7 +65,7 @@ def test_the_cost_of_claims(remark, claims):
     """Time against the number of claims; `huai2019-5` has it without the test as well."""
     times = {}
     for wanted in (10, 20, 30):
-        density = qc.PrisCrowd(
+        density = PrisCrowd(
             epsilon0=1.0, bandwidth=1.0, release="paper", weights="uniform", claims=wanted
         ).fit(claims)
         times[wanted] = least_seconds(density.release, rounds=3)

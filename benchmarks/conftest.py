@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
-import quietcrowd as qc
 from crowds import crowd_of_a_million, with_text_ids
 from own_process import HERE
+from quietcrowd.formats import write_table
 
 REPORT = HERE.parent / "docs" / "performance.md"
 PEERS = HERE.parent / ".venv-peers" / "bin" / "python"
@@ -45,7 +45,7 @@ def peers():
 def crowd_kit(peers, million, tmp_path_factory):
     """Return crowd-kit's seconds per iteration on the million answers."""
     path = tmp_path_factory.mktemp("peers") / "answers.parquet"
-    qc.write_table(with_text_ids(million.answers), path)
+    write_table(with_text_ids(million.answers), path)
     words = [peers, HERE / "peers" / "crowd_kit_iterations.py", path]
     return json.loads(subprocess.run(words, capture_output=True, check=True).stdout)
 

@@ -19,6 +19,11 @@ import pyarrow as pa
 
 import quietcrowd as qc
 from crowds import crowd_of_a_million, with_text_ids
+from quietcrowd.auditing import audit
+from quietcrowd.formats import write_table
+from quietcrowd.inference import CRH, MOON, WeightedMean
+from quietcrowd.mechanisms import MatrixFactorization, TwoLayerRandomizedResponse
+from quietcrowd.synthesis import PrisCrowd
 
 OPEN = ExitStack()
 """Folders and servers, until the end."""
@@ -141,7 +146,7 @@ def into_a_store():
     from quietcrowd.scale import partition_parquet
 
     path = folder() / "answers.parquet"
-    qc.write_table(with_text_ids(million()), path)
+    write_table(with_text_ids(million()), path)
     return lambda: partition_parquet(
         path, Path(tempfile.mkdtemp(dir=folder())) / "store", domain=million().domain
     )
@@ -157,7 +162,7 @@ def fit_a_store():
 
 def learn_densities():
     """Return what learns the densities of 10^4 tasks."""
-    method = qc.PrisCrowd(epsilon0=1.0, bandwidth=1.0, release="paper")
+    method = PrisCrowd(epsilon0=1.0, bandwidth=1.0, release="paper")
     return partial(method.fit, few_numbers())
 
 
@@ -180,11 +185,11 @@ def few_numbers():
     return qc.Answers.from_frame(pa.table(table), qc.Interval(low=-60, high=60))
 
 
-def audit():
+def audited():
     """Return what attacks a mechanism."""
     domain = qc.Categorical(["no", "yes"])
     mechanism = qc.RandomizedResponse(domain=domain, epsilon=1.0)
-    return lambda: qc.audit(mechanism, draws=100_000, random_state=0)
+    return lambda: audit(mechanism, draws=100_000, random_state=0)
 
 
 def upload():
@@ -215,18 +220,18 @@ WORKS = {
     "Dawid-Skene, fit of 10^6 reports": lambda: fit(qc.DawidSkene(), reports),
     "GLAD, 5 sweeps over 10^6 reports": lambda: fit(qc.GLAD(max_iter=5), reports),
     "majority vote of 10^6 reports": lambda: fit(qc.MajorityVote(), reports),
-    "weighted mean, fit of 10^6 numbers": lambda: fit(qc.WeightedMean(), numbers),
-    "CRH, fit of 10^6 numbers": lambda: fit(qc.CRH(), numbers),
-    "MOON, fit of 10^6 noisy numbers": lambda: fit(qc.MOON(truth_prior=None), noisy_numbers),
+    "weighted mean, fit of 10^6 numbers": lambda: fit(WeightedMean(), numbers),
+    "CRH, fit of 10^6 numbers": lambda: fit(CRH(), numbers),
+    "MOON, fit of 10^6 noisy numbers": lambda: fit(MOON(truth_prior=None), noisy_numbers),
     "Dawid-Skene, 1 % new tasks": extend,
     "randomised response, 10^6, exact": lambda: randomize(qc.RandomizedResponse, million, False),
     "randomised response, 10^6, simulated": lambda: randomize(qc.RandomizedResponse, million),
     "two-layer response, 10^6, simulated": lambda: randomize(
-        qc.TwoLayerRandomizedResponse, million, law="epsilon"
+        TwoLayerRandomizedResponse, million, law="epsilon"
     ),
     "Laplace, 9 million, simulated": lambda: randomize(qc.LaplaceMechanism, wide),
     "Laplace, 10^5 numbers, exact": lambda: randomize(qc.LaplaceMechanism, wide, False, fill=None),
-    "matrix factorisation, 9 million": lambda: randomize(qc.MatrixFactorization, wide, rank=20),
+    "matrix factorisation, 9 million": lambda: randomize(MatrixFactorization, wide, rank=20),
     "10^6 answers from a frame": read_frame,
     "10^6 reports to Parquet": write_parquet,
     "10^6 reports from Parquet": read_parquet,
@@ -234,7 +239,7 @@ WORKS = {
     "weighted vote, fit of a store of 10^6": fit_a_store,
     "PrisCrowd, weights of 10^4 tasks": learn_densities,
     "PrisCrowd, release of 10^4 tasks": release,
-    "audit of randomised response": audit,
+    "audit of randomised response": audited,
     "20 workers join, and send ten reports": upload,
 }
 

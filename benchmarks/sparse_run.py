@@ -9,8 +9,11 @@ import numpy as np
 
 import quietcrowd as qc
 from peak_memory import peak_gigabytes
+from quietcrowd.exceptions import SimulatedNoiseWarning
+from quietcrowd.inference import WeightedMean, ignores_noise
+from quietcrowd.mechanisms import MatrixFactorization, TwoLayerRandomizedResponse
 
-warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)  # simulated on purpose
+warnings.simplefilter("ignore", SimulatedNoiseWarning)  # simulated on purpose
 
 
 def many_workers():
@@ -28,14 +31,14 @@ def every_mechanism():
     variants = ("fill", "ridge", "statistics")
     for mechanism in (
         qc.RandomizedResponse(**at, null="category"),
-        qc.TwoLayerRandomizedResponse(**at, law="epsilon", null="category"),
+        TwoLayerRandomizedResponse(**at, law="epsilon", null="category"),
         qc.LaplaceMechanism(**at),
         qc.LaplaceMechanism(**at, participation="released"),
         qc.LaplaceMechanism(**at, fill=None),
-        *(qc.MatrixFactorization(**at, rank=20, variant=variant) for variant in variants),
+        *(MatrixFactorization(**at, rank=20, variant=variant) for variant in variants),
     ):
-        with qc.ignores_noise():
-            qc.WeightedMean().fit(mechanism.simulate(crowd.answers, random_state=rng))
+        with ignores_noise():
+            WeightedMean().fit(mechanism.simulate(crowd.answers, random_state=rng))
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ from scipy.stats import kendalltau
 
 import quietcrowd as qc
 from quietcrowd.comparisons import SIDES
+from quietcrowd.exceptions import SimulatedNoiseWarning
+from quietcrowd.inference import Ranking
 
 PAGE = Path(__file__).parent / "how-to" / "rank-items.md"
 TABLES = re.compile(r"^\| pairs \| ε .*?\n\n(?=[^|])", re.MULTILINE | re.DOTALL)
@@ -71,7 +73,7 @@ def agreement(found: dict[str, float], scores: np.ndarray) -> float:
     return float(kendalltau([found[str(item)] for item in range(ITEMS)], scores).statistic)
 
 
-def of_ranking(ranking: qc.Ranking, scores: np.ndarray) -> tuple[float, float]:
+def of_ranking(ranking: Ranking, scores: np.ndarray) -> tuple[float, float]:
     """Return Kendall's tau, and the share of intervals that hold the score."""
     frame = ranking.to_frame().astype({"item": int}).set_index("item").sort_index()
     true = scores - scores.mean()
@@ -125,7 +127,7 @@ def priors(draws: int = DRAWS) -> str:
 
 
 if __name__ == "__main__":
-    warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)  # simulated on purpose
+    warnings.simplefilter("ignore", SimulatedNoiseWarning)  # simulated on purpose
     ranked, spreads = accuracies(), priors()
     page = TABLES.sub(lambda _: ranked, PAGE.read_text())
     PAGE.write_text(SPREADS.sub(lambda _: spreads, page))

@@ -5,6 +5,8 @@ days: epsilon adds up over all that is ever sent. All phones here are simulated.
 """
 
 import quietcrowd as qc
+from quietcrowd.exceptions import SimulatedNoiseWarning
+from quietcrowd.inference import ignores_noise
 
 DAYS, PLACES, PHONES, EPSILON = 3, 30, 400, 2.0
 
@@ -23,7 +25,7 @@ def main() -> None:
         )
         phone = qc.LaplaceMechanism(domain=crowd.answers.domain, epsilon=EPSILON, fill=None)
         reports = phone.simulate(crowd.answers, random_state=day)
-        with qc.ignores_noise():
+        with ignores_noise():
             found = (
                 qc.Mean().fit(crowd.answers),
                 qc.Mean().fit(reports),
@@ -42,5 +44,5 @@ def main() -> None:
 if __name__ == "__main__":
     import warnings
 
-    warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)  # simulated on purpose
+    warnings.simplefilter("ignore", SimulatedNoiseWarning)  # simulated on purpose
     main()

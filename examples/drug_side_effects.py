@@ -5,6 +5,8 @@ randomised response, so that nobody learns who took what. All patients here are 
 """
 
 import quietcrowd as qc
+from quietcrowd.exceptions import SimulatedNoiseWarning
+from quietcrowd.inference import ignores_noise
 
 PATIENTS, DRUGS, EPSILON = 1_000, 40, 3.0
 
@@ -27,7 +29,7 @@ def main() -> None:
     reports = device.simulate(patients.answers, random_state=0)
     print(f"{len(patients.answers)} answers became {len(reports)} reports, NULL included")
     print("Wrong side effects:")
-    with qc.ignores_noise():
+    with ignores_noise():
         plain = qc.error_rate(qc.MajorityVote().fit(patients.answers), patients.truths)
         vote = qc.error_rate(qc.MajorityVote().fit(reports), patients.truths)
         aware = qc.error_rate(qc.NoiseAware().fit(reports), patients.truths)
@@ -39,5 +41,5 @@ def main() -> None:
 if __name__ == "__main__":
     import warnings
 
-    warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)  # simulated on purpose
+    warnings.simplefilter("ignore", SimulatedNoiseWarning)  # simulated on purpose
     main()

@@ -8,6 +8,9 @@ with two layers. All students here are simulated.
 import numpy as np
 
 import quietcrowd as qc
+from quietcrowd.exceptions import SimulatedNoiseWarning
+from quietcrowd.inference import ignores_noise
+from quietcrowd.mechanisms import TwoLayerRandomizedResponse
 
 GRADES = ("poor", "fair", "good", "excellent")
 EPSILON, GRADED = 2.0, 8
@@ -21,7 +24,7 @@ def main() -> None:
     domain = crowd.answers.domain
     layers = {
         "one layer": qc.RandomizedResponse(domain=domain, epsilon=EPSILON),
-        "two layers": qc.TwoLayerRandomizedResponse.from_claimed_epsilon(
+        "two layers": TwoLayerRandomizedResponse.from_claimed_epsilon(
             domain=domain, epsilon=EPSILON
         ),
     }
@@ -33,7 +36,7 @@ def main() -> None:
         votes, aware = [], []
         for seed in range(5):  # five simulated draws of the noise
             reports = mechanism.simulate(crowd.answers, random_state=seed)
-            with qc.ignores_noise():
+            with ignores_noise():
                 votes.append(qc.error_rate(qc.WeightedVote().fit(reports), crowd.truths))
             aware.append(qc.error_rate(qc.NoiseAware().fit(reports), crowd.truths))
         print(f"{name:12} {loss:12.2f} {np.mean(votes):14.1%} {np.mean(aware):14.1%}")
@@ -42,5 +45,5 @@ def main() -> None:
 if __name__ == "__main__":
     import warnings
 
-    warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)  # simulated on purpose
+    warnings.simplefilter("ignore", SimulatedNoiseWarning)  # simulated on purpose
     main()

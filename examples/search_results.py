@@ -8,6 +8,9 @@ raters here are simulated.
 import numpy as np
 
 import quietcrowd as qc
+from quietcrowd.exceptions import SimulatedNoiseWarning
+from quietcrowd.inference import RatioMean, WeightedMean, ignores_noise
+from quietcrowd.mechanisms import MatrixFactorization
 
 RATERS, PAGES, EPSILON = 1_000, 60, 4.0
 
@@ -18,17 +21,17 @@ def main() -> None:
         kind="sparse", tasks=PAGES, workers=RATERS, sparsity=0.9, truths="uniform", seed=3
     )
     domain = crowd.answers.domain
-    factors = qc.MatrixFactorization(domain=domain, epsilon=EPSILON, variant="fill", rank=30)
+    factors = MatrixFactorization(domain=domain, epsilon=EPSILON, variant="fill", rank=30)
     bits = qc.LaplaceMechanism(domain=domain, epsilon=EPSILON, participation="released")
     noise = {
         name: mechanism.simulate(crowd.answers, random_state=0)
         for name, mechanism in (("factors", factors), ("bits", bits))
     }
-    with qc.ignores_noise():
+    with ignores_noise():
         found = {
-            "no privacy, weighted mean": qc.WeightedMean().fit(crowd.answers),
-            "matrix factorisation, weighted mean": qc.WeightedMean().fit(noise["factors"]),
-            "numbers with bits, ratio mean": qc.RatioMean().fit(noise["bits"]),
+            "no privacy, weighted mean": WeightedMean().fit(crowd.answers),
+            "matrix factorisation, weighted mean": WeightedMean().fit(noise["factors"]),
+            "numbers with bits, ratio mean": RatioMean().fit(noise["bits"]),
             "numbers with bits, noise-aware": qc.NoiseAware().fit(noise["bits"]),
         }
     truths = np.array(crowd.truths["label"].to_numpy(), dtype=float)
@@ -43,5 +46,5 @@ def main() -> None:
 if __name__ == "__main__":
     import warnings
 
-    warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)  # simulated on purpose
+    warnings.simplefilter("ignore", SimulatedNoiseWarning)  # simulated on purpose
     main()

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import quietcrowd as qc
 from quietcrowd.comparisons import BETWEEN, SIDES, item_ids, pairs_of
+from quietcrowd.exceptions import AnswerError
 
 COLUMNS = ["worker", "left", "right", "label"]
 
@@ -69,15 +70,15 @@ def test_crowd_kit_may_call_workers_performers():
     ],
 )
 def test_a_row_that_is_no_comparison_is_named(row, told):
-    with pytest.raises(qc.AnswerError) as error:
+    with pytest.raises(AnswerError) as error:
         qc.comparison_answers(frame_of(GOOD, row))
     assert told in str(error.value)
 
 
 def test_a_missing_column_and_no_row_are_errors():
-    with pytest.raises(qc.AnswerError, match=r"column 'right' is missing.*right= and label="):
+    with pytest.raises(AnswerError, match=r"column 'right' is missing.*right= and label="):
         qc.comparison_answers(frame_of(GOOD).drop(columns="right"))
-    with pytest.raises(qc.AnswerError, match="the frame has no row"):
+    with pytest.raises(AnswerError, match="the frame has no row"):
         qc.comparison_answers(frame_of())
 
 
@@ -95,7 +96,7 @@ NAMES = st.text(st.sampled_from("ab |é"), max_size=4)
 def test_a_task_is_named_by_its_pair_alone_or_refused(left, right):
     frame = frame_of(("ann", left, right, left))
     if left == right or any(not one or BETWEEN in f" {one} " for one in (left, right)):
-        with pytest.raises(qc.AnswerError, match="row 0"):
+        with pytest.raises(AnswerError, match="row 0"):
             qc.comparison_answers(frame)
         return
     answers = qc.comparison_answers(frame)
@@ -106,7 +107,7 @@ def test_a_task_is_named_by_its_pair_alone_or_refused(left, right):
 
 @pytest.mark.parametrize("name", ["tea", "tea | ", " | tea", "a | b | c", "a | a", "a | | b"])
 def test_other_tasks_are_named(name):
-    with pytest.raises(qc.AnswerError, match="does not name a pair of items"):
+    with pytest.raises(AnswerError, match="does not name a pair of items"):
         pairs_of(pa.array(["x | y", name]))
 
 

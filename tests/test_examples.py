@@ -18,7 +18,7 @@ def test_a_page_links_to_every_script():
 @pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
-@pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
+@pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning")
 def test_an_example_runs_and_fits_a_screen(script, capsys):
     runpy.run_path(str(script))["main"]()
     printed = capsys.readouterr().out

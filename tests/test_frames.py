@@ -133,15 +133,15 @@ def test_another_name_is_none_where_the_usual_one_is_there_or_two_could_be_meant
     both = pd.DataFrame({**ROWS, "performer": "z"})
     assert qc.MajorityVote().fit(both).workers["worker"].tolist() == ["u", "v"]
     two = pd.DataFrame(ROWS).rename(columns={"worker": "performer"}).assign(workerId="z")
-    with pytest.raises(qc.AnswerError, match="column 'worker' is missing"):
+    with pytest.raises(AnswerError, match="column 'worker' is missing"):
         qc.MajorityVote().fit(two)
 
 
 def test_names_that_differ_by_capital_letters_are_named():
     frame = pd.DataFrame(ROWS).rename(columns=str.title)
-    with pytest.raises(qc.AnswerError, match="task='Task', worker='Worker', label='Label'"):
+    with pytest.raises(AnswerError, match="task='Task', worker='Worker', label='Label'"):
         qc.MajorityVote().fit(frame)
-    with pytest.raises(qc.AnswerError, match="task='Task', worker='Worker', label='Label'"):
+    with pytest.raises(AnswerError, match="task='Task', worker='Worker', label='Label'"):
         qc.Answers.from_frame(frame, qc.Categorical([*"ab"]))
 
 

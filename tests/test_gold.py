@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 import quietcrowd as qc
+from quietcrowd.exceptions import AnswerError, DroppedRowsWarning
 from quietcrowd.gold import UNKNOWN, label_per_task, number_per_task
 
 FRAME = pd.DataFrame(
@@ -55,17 +56,15 @@ def test_what_an_estimate_did_not_find_is_not_known():
 def test_unknown_tasks_are_named_and_left_out():
     truths = {1: "b", "x": "a", **{f"y{place}": "zebra" for place in range(7)}}
     truths = {str(task): label for task, label in truths.items()}
-    with pytest.warns(
-        qc.DroppedRowsWarning, match=r"8 of 9 tasks .*: 'x', 'y0', .*'y3' and 3 more"
-    ):
+    with pytest.warns(DroppedRowsWarning, match=r"8 of 9 tasks .*: 'x', 'y0', .*'y3' and 3 more"):
         assert qc.error_rate(estimate(), truths) == 1
-    with pytest.warns(qc.DroppedRowsWarning):
+    with pytest.warns(DroppedRowsWarning):
         assert qc.MajorityVote().fit(FRAME, gold=truths).truths["truth"][0] == "b"
 
 
 def test_truths_of_other_tasks_alone_are_an_error():
     with pytest.raises(
-        qc.AnswerError, match=r"row 0: task 'x' is not in the answers, nor is any other"
+        AnswerError, match=r"row 0: task 'x' is not in the answers, nor is any other"
     ):
         qc.error_rate(estimate(), {"x": "a"})
 
@@ -73,18 +72,18 @@ def test_truths_of_other_tasks_alone_are_an_error():
 def test_a_row_is_that_of_the_truths_that_came_in():
     truths = pd.DataFrame({"task": ["x", "1", "2"], "label": ["a", "a", "zebra"]})
     with (
-        pytest.warns(qc.DroppedRowsWarning),
-        pytest.raises(qc.AnswerError, match="row 2: 'zebra' is outside"),
+        pytest.warns(DroppedRowsWarning),
+        pytest.raises(AnswerError, match="row 2: 'zebra' is outside"),
     ):
         qc.error_rate(estimate(), truths)
     twice = pd.DataFrame({"task": ["x", "1", "1"], "label": ["a", "a", "a"]})
     with (
-        pytest.warns(qc.DroppedRowsWarning),
-        pytest.raises(qc.AnswerError, match="row 2: task 1 occurs 2 times"),
+        pytest.warns(DroppedRowsWarning),
+        pytest.raises(AnswerError, match="row 2: task 1 occurs 2 times"),
     ):
         qc.error_rate(estimate(), twice)
 
 
 def test_a_mapping_of_mixed_types_is_an_error():
-    with pytest.raises(qc.AnswerError, match="of one type"):
+    with pytest.raises(AnswerError, match="of one type"):
         qc.error_rate(estimate(), {1: "a", "x": "b"})

@@ -7,6 +7,8 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.accounting.consent import consent_sentences
+from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.mechanisms import TwoLayerRandomizedResponse
 from quietcrowd.polls import ShuffledPoll, fewest_honest, shuffled_assumption
 from quietcrowd.privacy.shuffling import shuffled_loss
 
@@ -55,7 +57,7 @@ def test_labels_with_other_names_lose_the_same():
             qc.LaplaceMechanism(domain=qc.Interval(low=0, high=1), epsilon=1.0), id="laplace"
         ),
         pytest.param(
-            qc.TwoLayerRandomizedResponse.from_claimed_epsilon(domain=YES_NO, epsilon=1.0),
+            TwoLayerRandomizedResponse.from_claimed_epsilon(domain=YES_NO, epsilon=1.0),
             id="two-layer",
         ),
     ],
@@ -126,7 +128,7 @@ class Leaky(qc.RandomizedResponse):
 
 def test_what_has_a_delta_is_refused():
     mechanism = Leaky(domain=YES_NO, epsilon=1.0)
-    with pytest.raises(qc.ParameterError, match="a bounded loss and no delta"):
+    with pytest.raises(ParameterError, match="a bounded loss and no delta"):
         qc.shuffled_guarantee(mechanism, honest=100, delta=1e-6)
 
 
@@ -136,7 +138,7 @@ def test_what_has_a_delta_is_refused():
     ids=["nobody", "broken", "no-delta", "all-delta"],
 )
 def test_numbers_out_of_range_are_refused(honest, delta, name):
-    with pytest.raises(qc.ParameterError, match=name):
+    with pytest.raises(ParameterError, match=name):
         qc.shuffled_guarantee(response(epsilon=1.0), honest=honest, delta=delta)
 
 
@@ -155,7 +157,7 @@ def test_consent_says_the_assumption_last():
 def test_consent_wants_the_same_guarantee():
     told = qc.shuffled_guarantee(response(epsilon=1.0), honest=500, delta=1e-6)
     other = attrs.evolve(told, local=response(epsilon=2.0).guarantee(answers=1, tasks=1))
-    with pytest.raises(qc.ParameterError, match="another local guarantee"):
+    with pytest.raises(ParameterError, match="another local guarantee"):
         consent_sentences(told.local, shuffled=other)
 
 
@@ -288,7 +290,7 @@ def test_of_sets_is_kept_how_many_hold_each_label():
     assert poll.workers == 3
     assert poll.shares.sum() == pytest.approx(1)
     nothing = qc.SubsetSelection(domain=qc.Ordinal(range(5)), epsilon=0.0, set_size=2)
-    with pytest.raises(qc.AnswerError, match="do not distinguish answers"):
+    with pytest.raises(AnswerError, match="do not distinguish answers"):
         reports_of_ranks([0, 1], nothing)
 
 
@@ -314,23 +316,23 @@ def test_more_than_one_question_is_refused():
     mechanism = qc.RandomizedResponse(domain=YES_NO, epsilon=1.0)
     frame = pd.DataFrame({"task": ["a", "b"], "worker": [1, 2], "label": ["no", "yes"]})
     reports = mechanism.randomize(qc.Answers.from_frame(frame, domain=YES_NO))
-    with pytest.raises(qc.AnswerError, match="has one question; these reports have 2"):
+    with pytest.raises(AnswerError, match="has one question; these reports have 2"):
         qc.shuffled_poll(reports)
 
 
 def test_laws_that_are_no_tables_are_refused():
     mechanism = qc.LaplaceMechanism(domain=qc.Interval(low=0, high=1), epsilon=1.0)
     frame = pd.DataFrame({"task": ["a"], "worker": [1], "label": [0.5]})
-    with pytest.raises(qc.AnswerError, match="those of 'laplace' have neither"):
+    with pytest.raises(AnswerError, match="those of 'laplace' have neither"):
         qc.shuffled_poll(mechanism.randomize(qc.Answers.from_frame(frame, domain=mechanism.domain)))
 
 
 def test_reports_that_tell_nothing_are_refused():
     mechanism = qc.RandomizedResponse(domain=YES_NO, epsilon=0.0)
-    with pytest.raises(qc.AnswerError, match="do not distinguish answers"):
+    with pytest.raises(AnswerError, match="do not distinguish answers"):
         qc.shuffled_poll(reports_of(["yes", "no"], mechanism))
 
 
 def test_no_reports_are_refused():
-    with pytest.raises(qc.ParameterError, match="reports must be Reports"):
+    with pytest.raises(ParameterError, match="reports must be Reports"):
         qc.shuffled_poll([1, 2])

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 import quietcrowd as qc
+from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.several_labels import YES_OR_NO
 
 LABELS = ["cat", "dog", "tree"]
@@ -55,13 +56,11 @@ def test_each_task_and_label_is_a_question(frame):
 def test_labels_may_stand_in_a_text():
     texts = FRAME.assign(label=["cat", " tree ;dog", " "])
     assert bits_of(qc.binary_answers(texts, LABELS, separator=";")) == AS_BITS
-    with pytest.raises(
-        qc.AnswerError, match=r"row 0, column 'label': 'cat' is a string.*separator"
-    ):
+    with pytest.raises(AnswerError, match=r"row 0, column 'label': 'cat' is a string.*separator"):
         qc.binary_answers(texts, LABELS)
-    with pytest.raises(qc.AnswerError, match=r"row 1, .*: '' is not one of the labels"):
+    with pytest.raises(AnswerError, match=r"row 1, .*: '' is not one of the labels"):
         qc.binary_answers(FRAME.assign(label=["cat", "cat;;dog", ""]), LABELS, separator=";")
-    with pytest.raises(qc.ParameterError, match="strings, but column 'label' contains lists"):
+    with pytest.raises(ParameterError, match="strings, but column 'label' contains lists"):
         qc.binary_answers(FRAME, LABELS, separator=";")
 
 
@@ -75,24 +74,22 @@ def test_labels_may_stand_in_a_text():
     ],
 )
 def test_what_is_wrong_with_a_set_names_its_row(second, message):
-    with pytest.raises(qc.AnswerError, match=message):
+    with pytest.raises(AnswerError, match=message):
         qc.binary_answers(with_sets([["cat"], second, []]), LABELS)
 
 
 def test_numbers_are_no_sets():
-    with pytest.raises(
-        qc.AnswerError, match="row 0, column 'label': 1 is neither a list of labels"
-    ):
+    with pytest.raises(AnswerError, match="row 0, column 'label': 1 is neither a list of labels"):
         qc.binary_answers(FRAME.assign(label=1), LABELS)
     with pytest.raises(
-        qc.AnswerError, match=r"column 'label': lists of list<.*> cannot contain labels"
+        AnswerError, match=r"column 'label': lists of list<.*> cannot contain labels"
     ):
         qc.binary_answers(with_sets([[["cat"]], [], []]), LABELS)
 
 
 def test_a_worker_has_one_set_per_task():
     twice = FRAME.assign(task=8)
-    with pytest.raises(qc.AnswerError, match=r"row 1, .*: worker 'a' answered task 8 in row 0"):
+    with pytest.raises(AnswerError, match=r"row 1, .*: worker 'a' answered task 8 in row 0"):
         qc.binary_answers(twice, LABELS)
     last = qc.binary_answers(twice, LABELS, duplicates="last")
     assert last.dropped.duplicates == 1
@@ -119,13 +116,13 @@ def test_tasks_and_workers_may_have_no_answer():
     ],
 )
 def test_labels_can_be_told_apart(labels, message):
-    with pytest.raises(qc.ParameterError, match=message):
+    with pytest.raises(ParameterError, match=message):
         qc.binary_answers(FRAME, labels, separator=",")
 
 
 @pytest.mark.parametrize("separator", ["", 3])
 def test_a_separator_is_a_text(separator):
-    with pytest.raises(qc.ParameterError, match="separator must be a non-empty string"):
+    with pytest.raises(ParameterError, match="separator must be a non-empty string"):
         qc.binary_answers(FRAME, LABELS, separator=separator)
 
 

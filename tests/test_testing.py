@@ -19,7 +19,6 @@ from quietcrowd.inference import (
 )
 from quietcrowd.inference.labels.voting import MajorityModel
 from quietcrowd.mechanisms import (
-    Channel,
     DuchiMechanism,
     HybridMechanism,
     LaplaceMechanism,
@@ -30,9 +29,9 @@ from quietcrowd.mechanisms import (
     RandomizedResponse,
     Reports,
     SubsetSelection,
-    TableChannel,
     TwoLayerRandomizedResponse,
 )
+from quietcrowd.mechanisms.channels import Channel, TableChannel
 from quietcrowd.testing import assert_estimates_equal, check_mechanism, check_method
 
 YES_NO = Categorical(["no", "yes"])

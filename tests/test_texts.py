@@ -10,6 +10,7 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd import exceptions
+from quietcrowd.exceptions import FormatError, ParameterError
 
 SOURCE = Path(qc.__file__).parent
 TEXTS = {
@@ -56,14 +57,14 @@ def test_errors_are_raised_by_code_with_the_fields_of_its_sentence():
 
 
 def test_an_error_has_its_code_and_fields():
-    with pytest.raises(qc.ParameterError) as raised:
+    with pytest.raises(ParameterError) as raised:
         qc.RandomizedResponse(domain=qc.Categorical(["no", "yes"]), epsilon="much")
     assert raised.value.code in TEXTS
     assert raised.value.fields["value"] == "much"
 
 
 def test_errors_keep_code_and_fields_in_another_process():
-    inner = qc.FormatError("formats.utf16", path=Path("a.csv"))
+    inner = FormatError("formats.utf16", path=Path("a.csv"))
     error = exceptions.FormatError("formats.in-file", path="b.csv", error=inner)
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.code) == (str(error), "formats.in-file")
@@ -73,5 +74,5 @@ def test_errors_keep_code_and_fields_in_another_process():
 
 def test_an_extension_gives_its_sentence_as_it_is():
     for text in ("level must be 1 to {7}; got 9", "levels.csv", "domains.nearby-level", ""):
-        error = qc.ParameterError(text)
+        error = ParameterError(text)
         assert (str(error), error.code, error.fields) == (text, "", {})

@@ -8,7 +8,7 @@ from tests import typed_use
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::quietcrowd.NoSignalWarning")  # it is up to the draw
+@pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.NoSignalWarning")  # it is up to the draw
 @pytest.mark.parametrize("use", ["frames_of_pandas", "frames_of_others", "reports_and_sets"])
 def test_the_types_are_those_of_what_comes_back(use):
     getattr(typed_use, use)()

@@ -7,6 +7,7 @@ import polars as pl
 import pyarrow as pa
 
 import quietcrowd as qc
+from quietcrowd.inference import TruthEstimate
 
 VOTES = pd.DataFrame({"task": [*"aaabbb"], "worker": [*"uvwuvw"], "label": [*"xyyxxx"]})
 GOLD = pd.Series({"a": "x"})
@@ -15,7 +16,7 @@ GOLD = pd.Series({"a": "x"})
 def frames_of_pandas() -> None:
     """Answers and truths in frames of pandas."""
     estimate = qc.fit(data=VOTES, gold=GOLD)
-    assert_type(estimate, qc.TruthEstimate[pd.DataFrame])
+    assert_type(estimate, TruthEstimate[pd.DataFrame])
     for frame in (estimate.truths, estimate.workers, estimate.posterior):
         assert_type(frame, pd.DataFrame)
         assert isinstance(frame, pd.DataFrame)
@@ -32,7 +33,7 @@ def frames_of_pandas() -> None:
     assert_type(method.extend(method.fit(VOTES), VOTES[:3].assign(task="c")).truths, pd.DataFrame)
 
 
-def accuracy(given: qc.TruthEstimate) -> float:
+def accuracy(given: TruthEstimate) -> float:
     """Return the share of right labels; an estimate without more words is one of pandas."""
     assert_type(given.truths, pd.DataFrame)
     return 1 - qc.error_rate(given, GOLD)
@@ -41,7 +42,7 @@ def accuracy(given: qc.TruthEstimate) -> float:
 def frames_of_others() -> None:
     """What comes in is what comes back."""
     polars = qc.MajorityVote().fit(pl.from_pandas(VOTES))
-    assert_type(polars, qc.TruthEstimate[pl.DataFrame])
+    assert_type(polars, TruthEstimate[pl.DataFrame])
     assert_type(polars.truths, pl.DataFrame)
     assert isinstance(polars.truths, pl.DataFrame)
     assert_type(polars.truths_as("pandas"), pd.DataFrame)

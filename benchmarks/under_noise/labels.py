@@ -6,6 +6,7 @@ import numpy as np
 
 import quietcrowd as qc
 from quietcrowd.evaluation.metrics import KnownLabels
+from quietcrowd.mechanisms import TwoLayerRandomizedResponse
 from quietcrowd_research.label_oracle import counted_confusions, label_posterior
 from under_noise.cells import CONSTANT, ORACLE, Cell, geometric_ratio, worst
 from under_noise.records import measure
@@ -39,9 +40,7 @@ def one_layer(answers, epsilon):
 
 def two_layer(answers, epsilon):
     """Return the two-layer mechanism for which the paper claims an epsilon."""
-    return qc.TwoLayerRandomizedResponse.from_claimed_epsilon(
-        domain=answers.domain, epsilon=epsilon
-    )
+    return TwoLayerRandomizedResponse.from_claimed_epsilon(domain=answers.domain, epsilon=epsilon)
 
 
 def counting_oracle(laws):

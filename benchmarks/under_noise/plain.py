@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-import quietcrowd as qc
 from own_process import HERE
+from quietcrowd.formats import write_table
 from quietcrowd_research.label_oracle import label_posterior
 from under_noise.cells import Cell, best_single, geometric_ratio
 from under_noise.labels import SETS, real_set
@@ -62,7 +62,7 @@ def fit_peers(answers):
     columns = {"task": answers.task_codes, "worker": answers.worker_codes, "label": answers.values}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "answers.parquet"
-        qc.write_table(pd.DataFrame({k: v.astype(np.int64) for k, v in columns.items()}), path)
+        write_table(pd.DataFrame({k: v.astype(np.int64) for k, v in columns.items()}), path)
         words = [PEERS, HERE / "peers" / "crowd_kit_sets.py", path, *PEER_METHODS]
         return json.loads(subprocess.run(words, capture_output=True, check=True).stdout)
 

@@ -9,7 +9,7 @@ import numpy as np
 import quietcrowd as qc
 from quietcrowd.datasets import make_crowd
 from quietcrowd.exceptions import AnswerError, QuietcrowdWarning
-from quietcrowd.inference import METHODS
+from quietcrowd.inference import CATD, CRH, GTM, METHODS, MOON, KDEm, WeightedMean
 from quietcrowd.inference.model import HasPosterior
 from under_noise.cells import CONSTANT, ORACLE
 from under_noise.records import LOSS
@@ -53,13 +53,13 @@ NUMBER_METHODS = _judged(
 ) | {
     "mean": qc.Mean(),
     "median": qc.Median(),
-    "weighted-mean": qc.WeightedMean(),
-    "crh": qc.CRH(),
-    "catd": qc.CATD(),
-    "gtm": qc.GTM(),
-    "kdem": qc.KDEm(),
-    "moon": qc.MOON(truth_prior=None),
-    "moon-normal": qc.MOON(truth_prior="normal"),
+    "weighted-mean": WeightedMean(),
+    "crh": CRH(),
+    "catd": CATD(),
+    "gtm": GTM(),
+    "kdem": KDEm(),
+    "moon": MOON(truth_prior=None),
+    "moon-normal": MOON(truth_prior="normal"),
 }
 
 

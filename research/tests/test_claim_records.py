@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from quietcrowd import FormatError
+from quietcrowd.exceptions import FormatError
 from quietcrowd_research import claim_records
 from quietcrowd_research.claim_records import DOCUMENTS, load_document, load_documents
 from quietcrowd_research.figures import FIGURES

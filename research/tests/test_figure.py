@@ -6,7 +6,10 @@ import pytest
 from tests.nightly import nightly
 
 import quietcrowd as qc
+from quietcrowd.evaluation import Experiment
 from quietcrowd.exceptions import FormatError
+from quietcrowd.inference import RatioMean, WeightedMean
+from quietcrowd.mechanisms import TwoLayerRandomizedResponse
 from quietcrowd_research.figure import Figure, FigureResult, Part
 from quietcrowd_research.figures import FIGURES
 from quietcrowd_research.sun2018.experiment import MECHANISMS
@@ -19,10 +22,10 @@ def experiment(sparsity, mechanisms=MECHANISMS, methods=None, **options):
     crowds = [
         qc.make_crowd(kind="sparse", sparsity=sparsity, seed=seed, **drawn) for seed in (1, 2)
     ]
-    return qc.Experiment(
+    return Experiment(
         dataset=crowds,
         mechanisms=mechanisms,
-        methods=methods or {"weighted-mean": qc.WeightedMean()},
+        methods=methods or {"weighted-mean": WeightedMean()},
         **{**AT_CORNERS, **options},
     )
 
@@ -68,7 +71,7 @@ def test_scores_of_numbers_and_what_each_method_can_read():
         "released": lambda **at: qc.LaplaceMechanism(**at, participation="released"),
         "alone": lambda **at: qc.LaplaceMechanism(**at, fill=None),
     }
-    methods = {"mean": qc.Mean(), "ratio": qc.RatioMean()}
+    methods = {"mean": qc.Mean(), "ratio": RatioMean()}
     frame = experiment(0.5, mechanisms, methods, crowd={"tasks": 40}, epsilons=[2.0]).run().frame
     rows = set(zip(frame["mechanism"], frame["method"], strict=True))
     assert rows == {
@@ -91,7 +94,7 @@ def test_each_trial_takes_the_next_crowd():
     ]
     silent = {"almost none": lambda **at: qc.RandomizedResponse(**at | {"epsilon": 16.0})}
     options = {"mechanisms": silent, "epsilons": [1.0], "methods": {"mean": qc.Mean()}}
-    frame = qc.Experiment(dataset=crowds, trials=3, equal_exact=False, **options).run().frame
+    frame = Experiment(dataset=crowds, trials=3, equal_exact=False, **options).run().frame
     each = [qc.mean_absolute_error(qc.Mean().fit(c.answers), c.truths) for c in crowds]
     row = frame[frame["mechanism"] == "almost none"].iloc[0]
     assert row["mae"] == pytest.approx(np.mean(each), abs=1e-3)
@@ -101,9 +104,7 @@ def test_each_trial_takes_the_next_crowd():
 
 def test_equal_exact_privacy_hides_participation_too():
     two_layer = {
-        "two-layer": lambda **at: qc.TwoLayerRandomizedResponse(
-            **at, law="epsilon", null="category"
-        )
+        "two-layer": lambda **at: TwoLayerRandomizedResponse(**at, law="epsilon", null="category")
     }
     frame = experiment(0.5, two_layer, crowd={"tasks": 30}, epsilons=[1.0]).run().frame
     cells = frame.set_index("mechanism")

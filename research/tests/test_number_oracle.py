@@ -4,6 +4,7 @@ import pytest
 import quietcrowd as qc
 from quietcrowd.datasets import make_crowd
 from quietcrowd.exceptions import AnswerError
+from quietcrowd.mechanisms import DuchiMechanism
 from quietcrowd_research.number_oracle import counted_number_law, number_posterior, quantiles
 
 
@@ -47,7 +48,7 @@ def test_intervals_cover_on_its_own_crowds(options, epsilon):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "kind", [qc.PiecewiseMechanism, qc.DuchiMechanism], ids=["piecewise", "duchi"]
+    "kind", [qc.PiecewiseMechanism, DuchiMechanism], ids=["piecewise", "duchi"]
 )
 def test_intervals_cover_where_reports_are_bounded(kind):
     crowd = make_crowd(kind="numbers", tasks=400)

@@ -151,7 +151,7 @@ class SimulatedNoiseWarning(QuietcrowdWarning):
     """Reports with simulated noise, which protect no one, are read as if workers had sent them.
 
     To simulate on purpose, call
-    ``warnings.simplefilter("ignore", quietcrowd.SimulatedNoiseWarning)``.
+    ``warnings.simplefilter("ignore", quietcrowd.exceptions.SimulatedNoiseWarning)``.
     """
 
 

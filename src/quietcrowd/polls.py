@@ -171,7 +171,8 @@ def shuffled_poll(reports: Reports) -> ShuffledPoll:
     >>> import warnings
     >>> import numpy as np
     >>> import quietcrowd as qc
-    >>> warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)  # simulated on purpose
+    >>> from quietcrowd.exceptions import SimulatedNoiseWarning
+    >>> warnings.simplefilter("ignore", SimulatedNoiseWarning)  # simulated on purpose
     >>> frame = {"task": ["smokes"] * 4000, "worker": range(4000), "label": ["no", "yes"] * 2000}
     >>> import pandas as pd
     >>> domain = qc.Categorical(["no", "yes"])

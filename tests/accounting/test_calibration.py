@@ -12,6 +12,7 @@ import quietcrowd as qc
 from quietcrowd.accounting.calibration import noise_step, tasks_within, two_layer_bounds
 from quietcrowd.accounting.ledger import PrivacyLedger
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.mechanisms import TwoLayerRandomizedResponse
 from quietcrowd.privacy.two_layer.flips import cell_epsilon
 
 BINARY = qc.Categorical(["no", "yes"])
@@ -35,7 +36,7 @@ def test_two_layer_bounds_are_those_of_the_table(epsilon, lows):
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 4.0])
 def test_two_layer_bounds_reach_the_target_and_no_smaller_low_does(labels, answers, epsilon):
     low, high = two_layer_bounds(epsilon, answers, labels=labels)
-    mechanism = qc.TwoLayerRandomizedResponse(domain=qc.Ordinal(range(labels)), low=low, high=high)
+    mechanism = TwoLayerRandomizedResponse(domain=qc.Ordinal(range(labels)), low=low, high=high)
     first, last = mechanism.worker_law.bounds
     assert (first, last) == (round(low * 2**32 / (labels - 1)), round(high * 2**32 / (labels - 1)))
     assert mechanism.guarantee(answers=answers).epsilon <= epsilon
@@ -49,7 +50,7 @@ def test_bounds_of_a_beta_law_reach_the_target():
     shapes = {"alpha": 2, "beta": 3}
     low, high = two_layer_bounds(1.0, 26, labels=3, **shapes)
     domain = qc.Ordinal(range(3))
-    made = qc.TwoLayerRandomizedResponse(domain=domain, low=low, high=high, law="beta", **shapes)
+    made = TwoLayerRandomizedResponse(domain=domain, low=low, high=high, law="beta", **shapes)
     assert 0.9999 < made.guarantee(answers=26).epsilon <= 1.0
     rising = two_layer_bounds(1.0, 26, labels=3, alpha=9, beta=1)[0]  # few draw nearly `low`
     assert rising < two_layer_bounds(1.0, 26, labels=3)[0]
@@ -73,7 +74,7 @@ def test_a_high_of_ones_own():
     "mechanism",
     [
         qc.RandomizedResponse(domain=qc.Ordinal(range(4)), epsilon=0.5),
-        qc.TwoLayerRandomizedResponse(domain=BINARY, low=0.1, high=0.5),
+        TwoLayerRandomizedResponse(domain=BINARY, low=0.1, high=0.5),
         qc.LaplaceMechanism(domain=qc.Ordinal(range(10)), epsilon=0.5),
     ],
     ids=lambda mechanism: getattr(mechanism, "name", None),

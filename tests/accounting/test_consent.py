@@ -9,13 +9,16 @@ from hypothesis import strategies as st
 
 import quietcrowd as qc
 from quietcrowd.accounting.consent import consent_sentences, most_sure, show_most_sure
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.mechanisms import Mechanism
+from quietcrowd.privacy import PrivacyGuarantee
 from quietcrowd.privacy.tails import TailBound
 
 YES_NO = qc.Categorical(["no", "yes"])
 
 
 def guarantee(epsilon=1.0, total_epsilon=None, answers=20, **changes):
-    return qc.PrivacyGuarantee(
+    return PrivacyGuarantee(
         answers=answers,
         epsilon=epsilon,
         total_epsilon=answers * epsilon if total_epsilon is None else total_epsilon,
@@ -187,9 +190,9 @@ def test_the_first_sentence_is_about_what_linked_answers_share():
     assert "at most 88.1 % sure" in one  # of a loss of 2
 
 
-@pytest.mark.parametrize("mechanism", qc.Mechanism.registry())
+@pytest.mark.parametrize("mechanism", Mechanism.registry())
 def test_no_mechanism_gives_more_certainty_than_its_guarantee(mechanism):
-    kind = qc.Mechanism.registry()[mechanism]
+    kind = Mechanism.registry()[mechanism]
     domain = qc.Ordinal(range(3))
     built = kind.from_claimed_epsilon(domain=domain, epsilon=1.0)
     stated = built.guarantee(answers=5, tasks=20)
@@ -206,19 +209,19 @@ def test_no_mechanism_gives_more_certainty_than_its_guarantee(mechanism):
     ],
 )
 def test_priors_are_checked(priors):
-    with pytest.raises(qc.ParameterError, match="prior"):
+    with pytest.raises(ParameterError, match="prior"):
         consent_sentences(guarantee(), priors=priors)
 
 
 @pytest.mark.parametrize("epsilon", [-1.0, math.nan, None, "1", True, [1.0]])
 def test_losses_are_checked(epsilon):
-    with pytest.raises(qc.ParameterError, match="epsilon must be at least 0"):
+    with pytest.raises(ParameterError, match="epsilon must be at least 0"):
         most_sure(epsilon)
 
 
 @pytest.mark.parametrize("junk", [None, 1.0, "one", qc.RandomizedResponse])
 def test_only_guarantees_are_told(junk):
-    with pytest.raises(qc.ParameterError, match="guarantee must be a PrivacyGuarantee"):
+    with pytest.raises(ParameterError, match="guarantee must be a PrivacyGuarantee"):
         consent_sentences(junk)
 
 

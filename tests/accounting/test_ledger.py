@@ -16,11 +16,17 @@ from tests.removed_mechanism import REMOVED, SENTENCE
 import quietcrowd as qc
 from quietcrowd.accounting.ledger import PrivacyLedger
 from quietcrowd.accounting.spending import Charge, Spending
-from quietcrowd.exceptions import FormatError, ParameterError, RemovedMechanismError
+from quietcrowd.exceptions import (
+    FormatError,
+    ParameterError,
+    RemovedMechanismError,
+    SimulatedNoiseWarning,
+)
+from quietcrowd.mechanisms import MatrixFactorization, TwoLayerRandomizedResponse
 
 BINARY = qc.Categorical(["no", "yes"])
 ONE = qc.RandomizedResponse(domain=BINARY, epsilon=1.0)
-TWO = qc.TwoLayerRandomizedResponse.from_claimed_epsilon(domain=BINARY, epsilon=1.0)
+TWO = TwoLayerRandomizedResponse.from_claimed_epsilon(domain=BINARY, epsilon=1.0)
 NUMBERS = qc.Ordinal(range(5))
 LAPLACE = qc.LaplaceMechanism(domain=NUMBERS, epsilon=0.5)
 MECHANISMS = [
@@ -28,10 +34,10 @@ MECHANISMS = [
     TWO,
     LAPLACE,
     qc.RandomizedResponse(domain=NUMBERS, epsilon=2.0, null="category"),
-    qc.TwoLayerRandomizedResponse(domain=NUMBERS, law="epsilon", epsilon=0.5, null="category"),
+    TwoLayerRandomizedResponse(domain=NUMBERS, law="epsilon", epsilon=0.5, null="category"),
     qc.LaplaceMechanism(domain=NUMBERS, epsilon=1.0, participation="released"),
     qc.LaplaceMechanism(domain=NUMBERS, epsilon=1.0, scale="paper", fill=None),
-    qc.MatrixFactorization(domain=NUMBERS, epsilon=1.0),
+    MatrixFactorization(domain=NUMBERS, epsilon=1.0),
 ]
 
 
@@ -178,11 +184,11 @@ def test_simulated_reports_are_called_so_by_their_campaigns():
         assert not told
         ledger = PrivacyLedger.of_reports(simulated, real, simulated)
     assert [(warning.category, warning.filename) for warning in told] == [
-        (qc.SimulatedNoiseWarning, __file__)
+        (SimulatedNoiseWarning, __file__)
     ]
     assert "the reports of '1', '3' are simulated and protect no one" in str(told[0].message)
     assert ledger.spending()[0].total_epsilon == pytest.approx(9.0)  # as if they were real
-    with pytest.warns(qc.SimulatedNoiseWarning, match="reports of 'spring' are simulated"):
+    with pytest.warns(SimulatedNoiseWarning, match="reports of 'spring' are simulated"):
         PrivacyLedger.of_reports(simulated, campaigns=["spring"])
 
 
@@ -428,7 +434,7 @@ def test_a_budget_is_a_finite_number(budget):
         PrivacyLedger().would_exceed("ann", ONE, budget)
 
 
-SKETCHES = qc.MatrixFactorization(domain=qc.Ordinal(range(5)), epsilon=1.0, rank=4)
+SKETCHES = MatrixFactorization(domain=qc.Ordinal(range(5)), epsilon=1.0, rank=4)
 
 
 def test_reports_charge_for_the_tasks_that_they_name():
@@ -552,9 +558,9 @@ def test_polls_with_shuffling_add_up():
     assert twice.shuffled("ann", honest=400, delta=1e-6) == pytest.approx(2 * half, rel=1e-12)
     assert twice.shuffled("ben", honest=400, delta=1e-6) == 0
     assert twice.spent("ann").total_epsilon > 4 * alone
-    with pytest.raises(qc.ParameterError, match=r"2 reports to campaign 'spring'. A poll"):
+    with pytest.raises(ParameterError, match=r"2 reports to campaign 'spring'. A poll"):
         once.charge("ann", mechanism, campaign="spring").shuffled("ann", honest=9, delta=1e-6)
-    with pytest.raises(qc.ParameterError, match="delta"):
+    with pytest.raises(ParameterError, match="delta"):
         once.shuffled("ann", honest=400, delta=0)
 
 
@@ -573,7 +579,7 @@ def test_what_named_tasks_spare_is_rounded_down():
     """Also where the difference of floats is above the difference."""
     above = 0
     for rank in (4, 8, 20):
-        mechanism = qc.MatrixFactorization(domain=NUMBERS, epsilon=0.3, rank=rank)
+        mechanism = MatrixFactorization(domain=NUMBERS, epsilon=0.3, rank=rank)
         for count in range(2, 30):
             names = [f"t{place}" for place in range(count)]
             unnamed = mechanism.guarantee(count, count).total_epsilon

@@ -12,6 +12,15 @@ from tests.nightly import by_day, nightly
 
 import quietcrowd as qc
 from quietcrowd.accounting.spending import counted_loss, filter_used
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.mechanisms import (
+    DuchiMechanism,
+    HybridMechanism,
+    MatrixFactorization,
+    Mechanism,
+    OptimalMechanism,
+    TwoLayerRandomizedResponse,
+)
 from quietcrowd.mechanisms.channels.noise import DiscreteLaplace
 from quietcrowd.privacy.loss import pure_law
 from quietcrowd.privacy.loss_distribution import compose_losses
@@ -23,13 +32,13 @@ ENTERED = {
     "one-layer": partial(qc.RandomizedResponse, domain=YES_NO),
     "null": partial(qc.RandomizedResponse, domain=YES_NO, null="category"),
     "sets": partial(qc.SubsetSelection, domain=qc.Ordinal(range(9))),
-    "optimal": partial(qc.OptimalMechanism, domain=YES_NO, prior={"no": 0.9}),
+    "optimal": partial(OptimalMechanism, domain=YES_NO, prior={"no": 0.9}),
     "laplace": partial(qc.LaplaceMechanism, domain=NUMBERS, fill=None),
     "released": partial(qc.LaplaceMechanism, domain=NUMBERS, participation="released"),
-    "duchi": partial(qc.DuchiMechanism, domain=NUMBERS),
+    "duchi": partial(DuchiMechanism, domain=NUMBERS),
     "piecewise": partial(qc.PiecewiseMechanism, domain=NUMBERS),
-    "hybrid": partial(qc.HybridMechanism, domain=NUMBERS),
-    "factors": partial(qc.MatrixFactorization, domain=NUMBERS, rank=2),
+    "hybrid": partial(HybridMechanism, domain=NUMBERS),
+    "factors": partial(MatrixFactorization, domain=NUMBERS, rank=2),
 }
 """Mechanisms that are made for an epsilon."""
 
@@ -120,10 +129,10 @@ def test_a_ledger_allows_what_its_filter_allows():
 @pytest.mark.parametrize("name", ["two-layer", "matrix-factorization"])
 def test_no_draw_is_extended_under_a_delta(name):
     """Who sees that a draw tells much, and goes on only then, is beyond what the filter counts."""
-    kind = qc.Mechanism.registry()[name]
+    kind = Mechanism.registry()[name]
     mechanism = kind.from_claimed_epsilon(domain=qc.Ordinal(range(3)), epsilon=1.0)
     begun = qc.PrivacyLedger().charge("ann", mechanism, answers=3, tasks=3)
-    with pytest.raises(qc.ParameterError, match="needs one charge for all of them"):
+    with pytest.raises(ParameterError, match="needs one charge for all of them"):
         begun.would_exceed("ann", mechanism, 1e6, answers=1, tasks=1, delta=0.5)
     begun.would_exceed("ann", mechanism, 1e6, answers=1, tasks=1)
     begun.would_exceed("ann", mechanism, 1e6, answers=1, tasks=1, campaign="2", delta=0.5)
@@ -141,7 +150,7 @@ def test_what_is_used_does_not_depend_on_the_order_of_charges():
 
 @pytest.mark.parametrize("budget", [-1, math.nan, math.inf, "3", None])
 def test_budgets_are_checked(budget):
-    with pytest.raises(qc.ParameterError, match="budget"):
+    with pytest.raises(ParameterError, match="budget"):
         qc.PrivacyLedger().used("ann", budget)
 
 
@@ -197,7 +206,7 @@ def test_laplace_noise_loses_no_more_than_the_decimal_that_was_entered(epsilon):
 
 
 def test_what_loses_more_than_was_entered_is_counted_as_it_loses():
-    two_layer = qc.TwoLayerRandomizedResponse.from_claimed_epsilon(domain=YES_NO, epsilon=1.0)
+    two_layer = TwoLayerRandomizedResponse.from_claimed_epsilon(domain=YES_NO, epsilon=1.0)
     stated = two_layer.guarantee(answers=20)
     assert stated.total_epsilon > 10
     assert counted_loss(two_layer, 20) == Fraction(stated.total_epsilon)

@@ -7,7 +7,7 @@ real one, so that it takes minutes and not an hour.
 import re
 from pathlib import Path
 
-from quietcrowd import audit
+from quietcrowd.auditing import audit
 from quietcrowd.commands.choices import choose_mechanism
 from quietcrowd.commands.lab.audit import DEFAULT_DOMAIN
 

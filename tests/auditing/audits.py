@@ -1,6 +1,6 @@
 """Audits of mechanisms that are right, which chance convicts now and then."""
 
-from quietcrowd import audit
+from quietcrowd.auditing import audit
 
 
 def audited(mechanism, n, **options):

@@ -6,8 +6,9 @@ import pyarrow as pa
 import pytest
 from attrs import evolve
 
-from quietcrowd import AnswerError, Answers, Interval, LaplaceMechanism, Ordinal, Reports
+from quietcrowd import Answers, Interval, LaplaceMechanism, Ordinal, Reports
 from quietcrowd.auditing.attack import Observed
+from quietcrowd.exceptions import AnswerError
 
 LEVELS = Ordinal(range(5))
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from quietcrowd import ParameterError
 from quietcrowd.auditing import bounds
 from quietcrowd.auditing.bounds import Statistic, compare
 from quietcrowd.auditing.scores import learn_projection
+from quietcrowd.exceptions import ParameterError
 
 
 def scores(one, other, learn=None):

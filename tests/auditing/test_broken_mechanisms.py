@@ -10,18 +10,11 @@ from attrs import evolve
 from tests.auditing.audits import audited
 from tests.nightly import nightly
 
-from quietcrowd import (
-    AnswerError,
-    Categorical,
-    Interval,
-    LaplaceMechanism,
-    MatrixFactorization,
-    Ordinal,
-    RandomizedResponse,
-    TwoLayerRandomizedResponse,
-    audit,
-)
-from quietcrowd.auditing.audit import plan_audit
+from quietcrowd import Categorical, Interval, LaplaceMechanism, Ordinal, RandomizedResponse
+from quietcrowd.auditing import audit
+from quietcrowd.auditing.audits import plan_audit
+from quietcrowd.exceptions import AnswerError
+from quietcrowd.mechanisms import MatrixFactorization, TwoLayerRandomizedResponse
 from quietcrowd.mechanisms.channels.base import TOTAL
 from quietcrowd.mechanisms.channels.noise import DiscreteLaplace
 from quietcrowd.mechanisms.channels.shift import BIT_GRID
@@ -222,7 +215,7 @@ def test_two_reports_of_one_random_word_are_enough(monkeypatch, domain, n):
         plan = plan_audit(mechanism, answers)
         return evolve(plan, attacks=[evolve(attack, plain=None) for attack in plan.attacks])
 
-    monkeypatch.setattr("quietcrowd.auditing.audit.plan_audit", without_counts)
+    monkeypatch.setattr("quietcrowd.auditing.audits.plan_audit", without_counts)
     report = audit(one_word(RandomizedResponse, domain=domain, epsilon=1.0), n, draws=DRAWS)
     assert report.verdict == "broken"
     assert report.proven_epsilon > 3

@@ -14,7 +14,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from quietcrowd import Answers, Interval, LaplaceMechanism, MatrixFactorization
+from quietcrowd import Answers, Interval, LaplaceMechanism
+from quietcrowd.mechanisms import MatrixFactorization
 
 UNIT = 2.0**-53
 DOMAIN = Interval(low=0, high=1)

@@ -12,18 +12,12 @@ from attrs import evolve
 from tests.auditing.audits import audited
 from tests.nightly import nightly
 
-from quietcrowd import (
-    Categorical,
-    Interval,
-    LaplaceMechanism,
-    MatrixFactorization,
-    RandomizedResponse,
-    TwoLayerRandomizedResponse,
-    audit,
-)
+from quietcrowd import Categorical, Interval, LaplaceMechanism, RandomizedResponse
+from quietcrowd.auditing import audit
 from quietcrowd.auditing.attack import Collisions
-from quietcrowd.auditing.audit import plan_audit
+from quietcrowd.auditing.audits import plan_audit
 from quietcrowd.auditing.reuse import compare_devices
+from quietcrowd.mechanisms import MatrixFactorization, TwoLayerRandomizedResponse
 from quietcrowd.mechanisms.channels.noise import DiscreteLaplace
 from quietcrowd.mechanisms.channels.shift import BIT_GRID
 from quietcrowd.mechanisms.taskwise import dense_table

@@ -6,6 +6,13 @@ from attrs import evolve
 from tests.nightly import by_day
 
 import quietcrowd as qc
+from quietcrowd.mechanisms import (
+    DuchiMechanism,
+    HybridMechanism,
+    MatrixFactorization,
+    OptimalMechanism,
+    TwoLayerRandomizedResponse,
+)
 
 LABELS = qc.Categorical(["no", "yes", "maybe"])
 LEVELS = qc.Ordinal(range(5))
@@ -17,19 +24,19 @@ MECHANISMS = {
         domain=qc.Categorical(["no", "yes"]), epsilon=1.0, null="category"
     ),
     "sets of labels": qc.SubsetSelection(domain=LABELS, epsilon=1.0),
-    "two-layer": qc.TwoLayerRandomizedResponse.from_claimed_epsilon(domain=LABELS, epsilon=1.0),
-    "optimal": qc.OptimalMechanism(domain=LABELS, epsilon=1.0, prior={"no": 0.7}),
+    "two-layer": TwoLayerRandomizedResponse.from_claimed_epsilon(domain=LABELS, epsilon=1.0),
+    "optimal": OptimalMechanism(domain=LABELS, epsilon=1.0, prior={"no": 0.7}),
     "laplace": qc.LaplaceMechanism(domain=RANGE, epsilon=1.0, fill=None),
     "laplace, filled": qc.LaplaceMechanism(domain=LEVELS, epsilon=1.0),
     "laplace with a bit": qc.LaplaceMechanism(domain=RANGE, epsilon=1.0, participation="released"),
     "piecewise": qc.PiecewiseMechanism(domain=RANGE, epsilon=1.0),
-    "duchi": qc.DuchiMechanism(domain=LEVELS, epsilon=1.0),
-    "hybrid": qc.HybridMechanism(domain=RANGE, epsilon=2.0),
-    "matrix factorisation": qc.MatrixFactorization(domain=LEVELS, epsilon=1.0, rank=4),
-    "matrix factorisation, statistics": qc.MatrixFactorization(
+    "duchi": DuchiMechanism(domain=LEVELS, epsilon=1.0),
+    "hybrid": HybridMechanism(domain=RANGE, epsilon=2.0),
+    "matrix factorisation": MatrixFactorization(domain=LEVELS, epsilon=1.0, rank=4),
+    "matrix factorisation, statistics": MatrixFactorization(
         domain=RANGE, epsilon=1.0, rank=3, variant="statistics"
     ),
-    "matrix factorisation, ridge": qc.MatrixFactorization(
+    "matrix factorisation, ridge": MatrixFactorization(
         domain=RANGE, epsilon=1.0, rank=3, variant="ridge"
     ),
 }
@@ -45,7 +52,7 @@ def relabelled(mechanism, seed: int):
         return mechanism
     rows = rng.permutation(domain.size)
     turned = {"domain": qc.Categorical([domain.labels[row] for row in rows])}
-    if isinstance(mechanism, qc.OptimalMechanism):
+    if isinstance(mechanism, OptimalMechanism):
         columns = rng.permutation(mechanism.channel.reports)
         turned["weights"] = mechanism.channel.weights[rows][:, columns]
     return evolve(mechanism, **turned)

@@ -14,11 +14,12 @@ import pytest
 from typer.testing import CliRunner
 
 import quietcrowd as qc
+from quietcrowd.auditing import audit
 from quietcrowd.campaign import Client
 from quietcrowd.campaign.results.inference_process import Inferrer
 from quietcrowd.commands.app import app
-from quietcrowd.exceptions import QuietcrowdWarning
-from quietcrowd.inference import METHODS, method_from_dict, registry
+from quietcrowd.exceptions import QuietcrowdWarning, SimulatedNoiseWarning
+from quietcrowd.inference import METHODS, ignores_noise, method_from_dict, registry
 from quietcrowd.mechanisms import Mechanism, mechanism
 from quietcrowd.scale import Store, infer_store, partition_parquet, randomize_store
 from quietcrowd.testing import check_mechanism, check_method
@@ -123,7 +124,7 @@ def test_randomise_fit_files_ledger_and_audit(nearby, veterans, answers, tmp_pat
     qc.write_reports(reports, tmp_path / "reports.parquet")
     back = qc.read_reports(tmp_path / "reports.parquet")
     assert back.mechanism == nearby
-    with qc.ignores_noise():
+    with ignores_noise():
         estimate, again = veterans.fit(reports), method_from_dict(veterans.to_dict()).fit(back)
     assert estimate.truths.equals(again.truths)
     ledger = qc.PrivacyLedger.of_reports(reports)
@@ -132,9 +133,9 @@ def test_randomise_fit_files_ledger_and_audit(nearby, veterans, answers, tmp_pat
     )
     spent = ledger.spent(3).total_epsilon
     assert spent == pytest.approx(given[3] * nearby.channel.epsilon)
-    audit = qc.audit(nearby, 3, draws=20_000, random_state=1)
-    assert audit.holds
-    assert audit.exact_epsilon == nearby.channel.epsilon < 2.0
+    found = audit(nearby, 3, draws=20_000, random_state=1)
+    assert found.holds
+    assert found.exact_epsilon == nearby.channel.epsilon < 2.0
 
 
 def test_a_store_and_the_command_line(nearby, veterans, answers, tmp_path):
@@ -144,8 +145,8 @@ def test_a_store_and_the_command_line(nearby, veterans, answers, tmp_path):
     store = Store.open(tmp_path / "reports")
     assert store.mechanism == nearby
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)
-        with qc.ignores_noise():
+        warnings.simplefilter("ignore", SimulatedNoiseWarning)
+        with ignores_noise():
             found = infer_store(store, veterans, tmp_path / "truths.parquet")
     assert len(pd.read_parquet(tmp_path / "truths.parquet")) == 60
     assert found.method == veterans
@@ -173,7 +174,7 @@ def test_a_campaign(nearby, veterans, desk, tmp_path):
         assert "the answer '1' is reported as '1' in 31.0 %" in client.law[0]
         assert client.answer({"t0": 1, "t1": 5, "t2": 3}).accepted == 3
         assert client.stored().as_sent
-    with qc.ignores_noise():
+    with ignores_noise():
         assert Inferrer(desk.server.database).infer(bytes.fromhex(campaign))
     results = desk.client.get(f"/campaigns/{campaign}/results").json()
     assert results["method"]["method"] == "veterans-vote"

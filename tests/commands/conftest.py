@@ -14,6 +14,7 @@ from tests.campaign.conftest import (
 from tests.campaign.people import new_desk
 
 import quietcrowd as qc
+from quietcrowd.formats import write_table
 
 __all__ = ["database_url", "log_as_before", "postgresql_server", "pytest_generate_tests", "server"]
 
@@ -25,7 +26,7 @@ def folder(tmp_path):
     place = tmp_path / "crowd"
     place.mkdir()
     qc.write_answers(crowd.answers, place / "answers.csv")
-    qc.write_table(crowd.truths, place / "truth.csv")
+    write_table(crowd.truths, place / "truth.csv")
     (place / "dataset.json").write_text('{"kind": "categorical", "domain": ["no", "yes"]}')
     return place
 

@@ -12,6 +12,7 @@ import quietcrowd as qc
 from quietcrowd import commands
 from quietcrowd.commands.app import COMMANDS, app, load
 from quietcrowd.commands.main import main
+from quietcrowd.evaluation import Experiment
 from quietcrowd.inference import METHODS
 
 
@@ -163,7 +164,7 @@ def test_what_nobody_foresaw_is_one_line_too(run, folder, monkeypatch):
     def fail(*_, **__):
         raise ZeroDivisionError("never\nforeseen")
 
-    monkeypatch.setattr(qc.Experiment, "run", fail)
+    monkeypatch.setattr(Experiment, "run", fail)
     status, _, errors = run("evaluate", folder)
     assert status == 2
     assert errors.count("\n") == 1

@@ -10,7 +10,7 @@ import quietcrowd as qc
 from quietcrowd.commands.choices import METHODS as LISTED
 from quietcrowd.commands.choices import OPTIONS_OF, choose_method
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.inference import METHODS
+from quietcrowd.inference import CRH, METHODS, MOON, WeightedMean
 
 
 @pytest.mark.grid
@@ -81,11 +81,11 @@ def test_a_method_with_its_defaults_written_out_is_the_method(kind):
 @pytest.mark.parametrize(
     ("text", "method"),
     [
-        ("crh:loss=zero-one:per_answer=FALSE", qc.CRH(loss="zero-one", per_answer=False)),
-        ("crh:divisor=none", qc.CRH(divisor=None)),
+        ("crh:loss=zero-one:per_answer=FALSE", CRH(loss="zero-one", per_answer=False)),
+        ("crh:divisor=none", CRH(divisor=None)),
         ("dawid-skene:one_coin=true:trust=0", qc.DawidSkene(one_coin=True, trust=0)),
-        ("moon:variant=variance:alpha=1e-3", qc.MOON(variant="variance", alpha=0.001)),
-        ("weighted-mean:smoothing=1e30", qc.WeightedMean(smoothing=1e30)),
+        ("moon:variant=variance:alpha=1e-3", MOON(variant="variance", alpha=0.001)),
+        ("weighted-mean:smoothing=1e30", WeightedMean(smoothing=1e30)),
         ("noise-aware:prior=no=0.9/yes=0.1", qc.NoiseAware(prior={"no": 0.9, "yes": 0.1})),
         ("noise-aware:prior=a=b=1e-2", qc.NoiseAware(prior={"a=b": 0.01})),
         ("noise-aware:prior=a%2Fb=0.2/c%3a%25=0.5", qc.NoiseAware(prior={"a/b": 0.2, "c:%": 0.5})),

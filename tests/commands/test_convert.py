@@ -8,6 +8,8 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.commands.app import app
+from quietcrowd.formats import write_table
+from quietcrowd.inference import ignores_noise
 
 BATCH = (
     "HITId,WorkerId,AssignmentStatus,Answer.animal,Answer.sure\n"
@@ -90,7 +92,7 @@ def test_reports_keep_what_made_them(run, batch):
         note = json.loads((batch / f"{file}.mechanism.json").read_text())
         assert note["mechanism"]["other_weight"] == mechanism.to_dict()["other_weight"]
         assert "do not majority-vote them" in note["warning"]
-        with qc.ignores_noise():
+        with ignores_noise():
             assert run("infer", file)[0] == 0
         (batch / f"{file}.mechanism.json").unlink()
         assert "the mechanism of these reports is unknown" in run("infer", file)[2]
@@ -322,7 +324,7 @@ def test_the_questions_are_those_of_python(run, tags):
 
 @pytest.mark.parametrize("name", ["sets.jsonl", "sets.parquet"])
 def test_lists_go_in_and_out_where_a_file_holds_them(run, tags, name):
-    qc.write_table(tags, "lists.jsonl")
+    write_table(tags, "lists.jsonl")
     status, _, _ = run("convert", "lists.jsonl", "questions.csv", "--multi-label", ",".join(LABELS))
     assert status == 0
     words = ("--non-private", "--method", "majority", "--label-sets-out", name, "-o", "truths.csv")
@@ -343,7 +345,7 @@ def test_what_cannot_be_read_is_told(run):
     )
     status, _, errors = run("convert", "tags.csv", "a.csv", "--separator", ";")
     assert (status, errors) == (2, "quietcrowd: error: --separator requires --multi-label\n")
-    qc.write_table(pd.DataFrame({"task": ["a"], "worker": ["u"], "label": [None]}), "no.jsonl")
+    write_table(pd.DataFrame({"task": ["a"], "worker": ["u"], "label": [None]}), "no.jsonl")
     status, _, errors = run("convert", "no.jsonl", "a.csv", "--multi-label", "cat,dog")
     assert status == 2
 

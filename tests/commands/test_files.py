@@ -5,7 +5,7 @@ import json
 import pyarrow as pa
 import pytest
 
-import quietcrowd as qc
+from quietcrowd.formats import write_table
 
 
 def test_what_is_left_out_of_a_folder_is_counted(run, folder):
@@ -75,7 +75,7 @@ def test_texts_of_a_typed_file_stay_texts(run, tmp_path):
     rows = {"task": ["7", "7"], "worker": ["u", "v"], "label": ["1", "1"]}
     for suffix, label in ((".parquet", "1"), (".jsonl", "1"), (".csv", 1)):
         path = tmp_path / f"answers{suffix}"
-        qc.write_table(pa.table(rows), path)
+        write_table(pa.table(rows), path)
         status, output, _ = run("infer", path, "--non-private", "--json")
         assert status == 0
         [truth] = json.loads(output)["truths"]

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import quietcrowd as qc
+from quietcrowd.auditing import audit
 
 LOOK_LIKE_NUMBERS = ["007", "TRUE", "nan", "1.0", "1e3", "-0", "NA", "null", "inf"]
 
@@ -100,5 +101,5 @@ def test_what_is_audited(run):
     status, output, _ = run("audit", *words, "--answers-per-worker", 2, "--samples", 200, "--json")
     assert status == 0
     mechanism = qc.RandomizedResponse(domain=qc.Categorical(["007", "TRUE", "nan"]), epsilon=1 / 3)
-    report = qc.audit(mechanism, 2, draws=200, random_state=1)
+    report = audit(mechanism, 2, draws=200, random_state=1)
     assert json.loads(output) == report.to_dict()

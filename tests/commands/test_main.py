@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-import quietcrowd as qc
+from quietcrowd.evaluation import Experiment
 
 
 def test_no_words_show_the_help(run):
@@ -17,7 +17,7 @@ def test_ctrl_c_is_one_line(run, folder, monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(qc.Experiment, "run", stop)
+    monkeypatch.setattr(Experiment, "run", stop)
     assert run("evaluate", folder) == (130, "", "quietcrowd: stopped\n")
 
 

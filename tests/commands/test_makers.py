@@ -11,6 +11,7 @@ from quietcrowd.commands.files import PlainAnswers
 from quietcrowd.commands.makers import BestMechanism, TwoLayerChoice, sized_maker
 from quietcrowd.domains import Categorical, Interval
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.planning import best_mechanism
 from quietcrowd.planning.crowd_assumption import CrowdSize
 from quietcrowd.planning.equal_loss import mechanism_within
 
@@ -157,7 +158,7 @@ def test_the_choice_is_made_before_the_answers_are_read(run, tmp_path, monkeypat
     order = []
     monkeypatch.setattr(PlainAnswers, "read", lambda *_, **__: order.append("read"))
     domain = qc.Categorical(["no", "yes"])
-    ranking = qc.best_mechanism(
+    ranking = best_mechanism(
         domain=domain, epsilon=1.0, tasks=10, workers=10, answers_per_task=5, draws=3
     )
     monkeypatch.setattr(makers, "ranking_of", lambda *_: (order.append("chosen"), ranking)[1])

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from tests.nightly import nightly
 
-import quietcrowd as qc
+from quietcrowd.formats import write_table
 from quietcrowd.scale import Store
 
 
@@ -28,7 +28,7 @@ def test_plain_answers(run, reports, tmp_path):
 
 def test_rows_may_be_left_out(run, tmp_path):
     frame = pd.DataFrame({"a": [1, 1, 2], "b": [1, 1, 1], "c": ["x", "y", "z"]})
-    qc.write_table(frame, tmp_path / "a.parquet")
+    write_table(frame, tmp_path / "a.parquet")
     words = ["partition", tmp_path / "a.parquet", "--non-private", "--labels", "x,y"]
     words += ["--columns", "a,b,c", "--duplicates", "last", "--drop-invalid"]
     status, _, errors = run(*words, "-o", tmp_path / "s")

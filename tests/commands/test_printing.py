@@ -6,12 +6,13 @@ import pandas as pd
 
 import quietcrowd as qc
 from quietcrowd.commands.printing import note, print_frame
+from quietcrowd.formats import write_table
 
 
 def test_markup_in_data_is_data(run, tmp_path, monkeypatch):
     crowd = qc.make_crowd(tasks=20, workers=8, answers_per_task=4, labels=["[/b]", "[red]"])
     qc.write_answers(crowd.answers, tmp_path / "answers.csv")
-    qc.write_table(crowd.truths, tmp_path / "truth.csv")
+    write_table(crowd.truths, tmp_path / "truth.csv")
     (tmp_path / "dataset.json").write_text(
         json.dumps({"name": "[/v2]", "kind": "categorical", "domain": ["[/b]", "[red]"]})
     )

@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-import quietcrowd as qc
+from quietcrowd.formats import write_table
 from quietcrowd.scale import Store
 
 
@@ -143,7 +143,7 @@ def test_a_store_with_rows_left_out_needs_a_mechanism_that_hides_it(run, tmp_pat
     frame = pd.DataFrame(
         {"task": ["t", "t", "u", "v"], "worker": ["a", "b", "b", "c"]}, dtype="string"
     ).assign(label=["no", "maybe", "yes", None])
-    qc.write_table(frame, tmp_path / "a.parquet")
+    write_table(frame, tmp_path / "a.parquet")
     folder, sent = tmp_path / "plain", tmp_path / "sent"
     words = ("--non-private", "--labels", "no,yes", "--drop-invalid", "-o", folder)
     assert run("partition", tmp_path / "a.parquet", *words)[0] == 0

@@ -19,17 +19,18 @@ from tests.compatibility.spelling import plain
 import quietcrowd as qc
 from quietcrowd.campaign import Client
 from quietcrowd.exceptions import UnansweredError
+from quietcrowd.mechanisms import MatrixFactorization, Mechanism, TwoLayerRandomizedResponse
 
 CAMPAIGNS: dict[str, dict[str, Any]] = {
     "coins": {"mechanism": qc.RandomizedResponse(domain=THREE, epsilon=2.0), "linked": 4},
     "two-layer": {
-        "mechanism": qc.TwoLayerRandomizedResponse.from_claimed_epsilon(domain=THREE, epsilon=2.0),
+        "mechanism": TwoLayerRandomizedResponse.from_claimed_epsilon(domain=THREE, epsilon=2.0),
         "method": METHODS["dawid-skene"].to_dict(),
     },
     "numbers": {
         "mechanism": qc.LaplaceMechanism(domain=RANGE, epsilon=4.0, participation="released")
     },
-    "sketches": {"mechanism": qc.MatrixFactorization(domain=LEVELS, epsilon=4.0, rank=3)},
+    "sketches": {"mechanism": MatrixFactorization(domain=LEVELS, epsilon=4.0, rank=3)},
 }
 """Open campaigns; there are a closed one and a draft besides."""
 
@@ -55,7 +56,7 @@ USUAL = METHODS["weighted-vote"].to_dict()
 JOINED = ("coins", "numbers")
 
 
-def _tasks_of(mechanism: qc.Mechanism) -> str:
+def _tasks_of(mechanism: Mechanism) -> str:
     """Return the tasks of a campaign as a file, the truth of the first among them."""
     truths = {THREE: "perhaps", RANGE: "2.5", LEVELS: "3"}
     golds = [truths[mechanism.domain], *[""] * (len(QUESTIONS) - 1)]
@@ -63,7 +64,7 @@ def _tasks_of(mechanism: qc.Mechanism) -> str:
     return "\n".join(["task,question,gold", *rows]) + "\n"
 
 
-def _answers(mechanism: qc.Mechanism, worker: int, count: int = 4) -> dict[str, Any]:
+def _answers(mechanism: Mechanism, worker: int, count: int = 4) -> dict[str, Any]:
     some = [1.5, 9.0, 0.25, 4.0] if mechanism.domain == RANGE else list(mechanism.domain.labels)
     return {f"t{at}": some[(at + worker // 2) % len(some)] for at in range(count)}
 

@@ -13,7 +13,7 @@ from tests.compatibility.files import write_json
 from tests.compatibility.serving import served
 from tests.programs import QUIETCROWD, finished
 
-import quietcrowd as qc
+from quietcrowd.formats import write_table
 
 COMMANDS = [
     "randomize",
@@ -94,7 +94,7 @@ def write_commands(files: Path, folder: Path) -> None:
     said = {" ".join([*words, "--help"]): _run([*words, "--help"], folder) for words in helped}
     shutil.copytree(files, folder / "made")
     for crowd, name in (("three", "answers"), ("numbers", "numbers")):
-        qc.write_table(rows_of(crowd).drop(columns="truth"), folder / "made" / f"{name}.csv")
+        write_table(rows_of(crowd).drop(columns="truth"), folder / "made" / f"{name}.csv")
     for line in RUNS:
         said[line] = _run(line.split(), folder / "made")
     for path in files.rglob("*"):

@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 
 import quietcrowd as qc
+from quietcrowd.inference import CATD, CRH, GTM, MOON, KDEm, RatioMean, WeightedMean
+from quietcrowd.mechanisms import MatrixFactorization, Mechanism, TwoLayerRandomizedResponse
 
 TWO = qc.Categorical(["no", "yes"])
 THREE = qc.Categorical(["no", "perhaps", "yes"])
@@ -70,18 +72,16 @@ def known_of(crowd: str, count: int = 3) -> pd.DataFrame:
     return truths.rename(columns={"truth": "label"}).head(count).reset_index(drop=True)
 
 
-MECHANISMS: Mapping[str, qc.Mechanism] = {
+MECHANISMS: Mapping[str, Mechanism] = {
     "one-layer": qc.RandomizedResponse(domain=TWO, epsilon=1.0),
     "one-layer-three": qc.RandomizedResponse(domain=THREE, epsilon=2.0),
     "one-layer-flip": qc.RandomizedResponse(domain=FIVE, flip_probability=0.25),
     "one-layer-levels": qc.RandomizedResponse(domain=LEVELS, epsilon=1.5),
     "one-layer-null": qc.RandomizedResponse(domain=THREE, epsilon=2.0, null="category"),
-    "two-layer": qc.TwoLayerRandomizedResponse(domain=THREE, low=0.05, high=0.4),
-    "two-layer-claimed": qc.TwoLayerRandomizedResponse.from_claimed_epsilon(
-        domain=TWO, epsilon=1.0
-    ),
-    "two-layer-epsilon": qc.TwoLayerRandomizedResponse(domain=THREE, epsilon=1.0, law="epsilon"),
-    "two-layer-null": qc.TwoLayerRandomizedResponse(
+    "two-layer": TwoLayerRandomizedResponse(domain=THREE, low=0.05, high=0.4),
+    "two-layer-claimed": TwoLayerRandomizedResponse.from_claimed_epsilon(domain=TWO, epsilon=1.0),
+    "two-layer-epsilon": TwoLayerRandomizedResponse(domain=THREE, epsilon=1.0, law="epsilon"),
+    "two-layer-null": TwoLayerRandomizedResponse(
         domain=THREE, epsilon=1.0, law="epsilon", null="category"
     ),
     "laplace": qc.LaplaceMechanism(domain=RANGE, epsilon=4.0, fill=None),
@@ -91,17 +91,17 @@ MECHANISMS: Mapping[str, qc.Mechanism] = {
     "laplace-released": qc.LaplaceMechanism(domain=RANGE, epsilon=4.0, participation="released"),
     "laplace-paper": qc.LaplaceMechanism(domain=LEVELS, epsilon=4.0, scale="paper", fill=None),
     "laplace-step": qc.LaplaceMechanism(domain=RANGE, epsilon=4.0, fill=None, step=0.5),
-    "factors": qc.MatrixFactorization(domain=LEVELS, epsilon=4.0, rank=4),
-    "factors-statistics": qc.MatrixFactorization(
+    "factors": MatrixFactorization(domain=LEVELS, epsilon=4.0, rank=4),
+    "factors-statistics": MatrixFactorization(
         domain=RANGE, epsilon=4.0, rank=3, variant="statistics", profile="rademacher"
     ),
-    "factors-ridge": qc.MatrixFactorization(
+    "factors-ridge": MatrixFactorization(
         domain=RANGE, epsilon=4.0, rank=3, variant="ridge", profile="buckets", seed=5
     ),
 }
 
 
-def crowd_of(mechanism: qc.Mechanism) -> str:
+def crowd_of(mechanism: Mechanism) -> str:
     """Return the name of the crowd in the domain of a mechanism."""
     return next(name for name, domain in DOMAINS.items() if domain == mechanism.domain)
 
@@ -113,23 +113,23 @@ LABEL_METHODS = {
     "dawid-skene": qc.DawidSkene(),
     "dawid-skene-coin": qc.DawidSkene(one_coin=True),
     "glad": qc.GLAD(),
-    "crh-labels": qc.CRH(loss="zero-one"),
-    "catd-labels": qc.CATD(loss="zero-one"),
+    "crh-labels": CRH(loss="zero-one"),
+    "catd-labels": CATD(loss="zero-one"),
 }
 NUMBER_METHODS = {
     "mean": qc.Mean(),
     "median": qc.Median(),
-    "weighted-mean": qc.WeightedMean(),
-    "crh": qc.CRH(),
-    "crh-absolute": qc.CRH(loss="absolute", normaliser="max"),
-    "catd": qc.CATD(),
-    "gtm": qc.GTM(),
-    "kdem": qc.KDEm(),
-    "moon": qc.MOON(truth_prior=None),
-    "moon-variance": qc.MOON(variant="variance"),
-    "moon-lagrange": qc.MOON(solver="lagrange"),
-    "moon-prior": qc.MOON(truth_prior="normal"),
-    "ratio-mean": qc.RatioMean(),
+    "weighted-mean": WeightedMean(),
+    "crh": CRH(),
+    "crh-absolute": CRH(loss="absolute", normaliser="max"),
+    "catd": CATD(),
+    "gtm": GTM(),
+    "kdem": KDEm(),
+    "moon": MOON(truth_prior=None),
+    "moon-variance": MOON(variant="variance"),
+    "moon-lagrange": MOON(solver="lagrange"),
+    "moon-prior": MOON(truth_prior="normal"),
+    "ratio-mean": RatioMean(),
 }
 METHODS = {**LABEL_METHODS, **NUMBER_METHODS}
 

@@ -26,6 +26,7 @@ from tests.compatibility.stating import RELEASES, ledger, released
 
 import quietcrowd as qc
 from quietcrowd.exceptions import QuietcrowdError, QuietcrowdWarning
+from quietcrowd.formats import write_table
 from quietcrowd.scale import partition_parquet
 
 SUFFIXES = ("csv", "jsonl", "parquet")
@@ -67,9 +68,7 @@ def write_files(folder: Path) -> None:
     _write_stores(folder)
     _write_checkpoints(folder)
     for suffix in SUFFIXES:
-        qc.write_table(
-            released(RELEASES["uniform"]).claims, folder / "releases" / f"claims.{suffix}"
-        )
+        write_table(released(RELEASES["uniform"]).claims, folder / "releases" / f"claims.{suffix}")
 
 
 def simulated(name: str) -> qc.Reports:
@@ -96,7 +95,7 @@ def _write_stores(folder: Path) -> None:
     with TemporaryDirectory() as place:
         for kind, crowd, domain in (("labels", "three", THREE), ("numbers", "numbers", RANGE)):
             path = Path(place) / f"{kind}.parquet"
-            qc.write_table(rows_of(crowd).drop(columns="truth"), path)
+            write_table(rows_of(crowd).drop(columns="truth"), path)
             partition_parquet(path, folder / "stores" / kind, domain=domain, partitions=2)
     for kind in ("one-layer-null", "laplace-released"):
         path = folder / "reports" / f"{kind}.parquet"

@@ -25,6 +25,8 @@ from tests.compatibility.spelling import plain
 
 import quietcrowd as qc
 from quietcrowd.exceptions import QuietcrowdError, QuietcrowdWarning
+from quietcrowd.inference import TruthEstimate
+from quietcrowd.mechanisms import Mechanism, TwoLayerRandomizedResponse
 from quietcrowd.scale import Store, infer_store
 
 Case = tuple[str, Callable[[], Any]]
@@ -68,8 +70,8 @@ def estimates(folder: Path) -> Iterator[Case]:
         yield f"stores/known/{name}", lambda n=name: _stored(folder, "labels", n, known_of("three"))
 
 
-def _methods_for(mechanism: qc.Mechanism) -> tuple[str, ...]:
-    if isinstance(mechanism, qc.RandomizedResponse | qc.TwoLayerRandomizedResponse):
+def _methods_for(mechanism: Mechanism) -> tuple[str, ...]:
+    if isinstance(mechanism, qc.RandomizedResponse | TwoLayerRandomizedResponse):
         return ("majority", "weighted-vote", "dawid-skene", "glad", "crh-labels")
     if isinstance(mechanism, qc.LaplaceMechanism):
         return ("mean", "weighted-mean", "gtm", "moon", "moon-variance", "ratio-mean")
@@ -89,7 +91,7 @@ def _fit(name: str, data: Any, **options: Any) -> Any:
             return {"refused": str(error)}
 
 
-def told(estimate: qc.TruthEstimate) -> dict[str, Any]:
+def told(estimate: TruthEstimate) -> dict[str, Any]:
     """Return all that an estimate says."""
     return _told(
         estimate, estimate.truths_as("pyarrow").to_pydict(), estimate.workers_as("pyarrow")

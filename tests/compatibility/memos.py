@@ -9,6 +9,7 @@ from tests.compatibility.files import read_json, write_json
 from tests.compatibility.spelling import plain
 
 import quietcrowd as qc
+from quietcrowd.mechanisms import Memo
 
 TASKS = [f"t{place}" for place in range(6)]
 KINDS = tuple(name for name in MECHANISMS if name.startswith(("one-", "two-", "laplace")))
@@ -37,7 +38,7 @@ def write_memos(folder: Path) -> None:
     """Draw the key of a memo for each mechanism that can have one, and keep what follows."""
     folder.mkdir()
     for name in KINDS:
-        qc.Memo.open(folder / f"{name}.memo", **_scope(name))
+        Memo.open(folder / f"{name}.memo", **_scope(name))
     write_json(folder / "reports.json", memo_reports(folder))
 
 
@@ -45,7 +46,7 @@ def memo_reports(folder: Path) -> dict[str, Any]:
     """Return the reports that the memos in a folder give; they are for their owner alone."""
     found = {}
     for name in KINDS:
-        memo = qc.Memo.open(folder / f"{name}.memo", **_scope(name), create=False)
+        memo = Memo.open(folder / f"{name}.memo", **_scope(name), create=False)
         frames = [memo.report(given).to_frame("pyarrow") for given in _given(name)]
         found[name] = [plain(frame.to_pydict()) for frame in frames]
     return found

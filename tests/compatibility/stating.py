@@ -19,8 +19,13 @@ from tests.compatibility.inferring import Case
 from tests.compatibility.spelling import plain
 
 import quietcrowd as qc
-from quietcrowd.auditing.audit import plan_audit
+from quietcrowd.auditing import audit
+from quietcrowd.auditing.audits import plan_audit
+from quietcrowd.evaluation import Experiment
 from quietcrowd.exceptions import QuietcrowdError, QuietcrowdWarning
+from quietcrowd.mechanisms import Mechanism, TwoLayerRandomizedResponse
+from quietcrowd.mechanisms.channels import TableChannel
+from quietcrowd.synthesis import PrisCrowd, SyntheticClaims, plan_releases
 from quietcrowd_research.huai2019.baselines import Basic, Histogram
 from quietcrowd_research.moon2025.baselines import PrivTDSILike, TeslaLike
 
@@ -80,7 +85,7 @@ EXACT = ("guarantee", "channel")
 """Stated in whole numbers, quotients and decimals that are rounded up: alike on every machine."""
 
 
-def _guarantees(mechanism: qc.Mechanism) -> Any:
+def _guarantees(mechanism: Mechanism) -> Any:
     asked = [
         {"answers": 1, "tasks": 1},
         {"answers": 5, "tasks": 16, "linked": 2},
@@ -96,7 +101,7 @@ def _guarantees(mechanism: qc.Mechanism) -> Any:
     return found
 
 
-def _chance(mechanism: qc.Mechanism) -> Any:
+def _chance(mechanism: Mechanism) -> Any:
     laws = []
     loss = mechanism.loss(answers=5, tasks=16)
     for law in (loss.answer, loss.each):
@@ -111,9 +116,9 @@ def _chance(mechanism: qc.Mechanism) -> Any:
     }
 
 
-def _channel(mechanism: qc.Mechanism) -> Any:
+def _channel(mechanism: Mechanism) -> Any:
     channel = mechanism.channel
-    weights = channel.weights.tolist() if isinstance(channel, qc.TableChannel) else None
+    weights = channel.weights.tolist() if isinstance(channel, TableChannel) else None
     exact = plan_audit(mechanism, 3).exact
     return {
         "epsilon": float(channel.epsilon),
@@ -137,8 +142,8 @@ def _read(path: Path) -> Any:
     }
 
 
-def _audit(mechanism: qc.Mechanism) -> Any:
-    report = qc.audit(mechanism, 3, draws=200, random_state=SEED)
+def _audit(mechanism: Mechanism) -> Any:
+    report = audit(mechanism, 3, draws=200, random_state=SEED)
     found = plain(report)
     del found["guarantee"], found["curve"]
     return {**found, "curve": plain(report.curve[:, ::20]), "verdict": report.verdict}
@@ -172,7 +177,7 @@ def claims() -> qc.Answers:
 
 
 def _density(parameters: dict[str, Any]) -> Any:
-    density = qc.PrisCrowd(**parameters).fit(claims())
+    density = PrisCrowd(**parameters).fit(claims())
     places = np.arange(0.0, 10.5, 2.5)
     return {
         "bandwidths": plain(density.bandwidths),
@@ -185,16 +190,16 @@ def _density(parameters: dict[str, Any]) -> Any:
     }
 
 
-def released(parameters: dict[str, Any]) -> qc.SyntheticClaims:
+def released(parameters: dict[str, Any]) -> SyntheticClaims:
     """Return synthetic claims."""
-    return qc.PrisCrowd(**parameters).fit(claims()).release(random_state=SEED)
+    return PrisCrowd(**parameters).fit(claims()).release(random_state=SEED)
 
 
 def _release(parameters: dict[str, Any]) -> Any:
     return _claims(released(parameters))
 
 
-def _claims(found: qc.SyntheticClaims) -> Any:
+def _claims(found: SyntheticClaims) -> Any:
     return {
         "attempts": plain(found.attempts),
         "passed": plain(found.passed),
@@ -214,8 +219,8 @@ def _baselines() -> Any:
 
 def _plans() -> Any:
     plans = [
-        *qc.plan_releases(3.0, bandwidth=0.4, users=200, claims=5, k=80, gamma=4.0),
-        *qc.plan_releases(20.0, bandwidth=0.4, users=60, claims=5, k=10, gamma=2.0),
+        *plan_releases(3.0, bandwidth=0.4, users=200, claims=5, k=80, gamma=4.0),
+        *plan_releases(20.0, bandwidth=0.4, users=60, claims=5, k=10, gamma=2.0),
     ]
     return [
         [one.method.k, one.method.gamma, one.method.epsilon0, one.guarantee.epsilon, one.expected]
@@ -226,8 +231,8 @@ def _plans() -> Any:
 def _experiment() -> Any:
     crowd = qc.make_crowd(tasks=30, workers=8, answers_per_task=4, seed=8)
     methods = {"majority": qc.MajorityVote(), "weighted-vote": qc.WeightedVote()}
-    kinds = [qc.RandomizedResponse, qc.TwoLayerRandomizedResponse]
-    run = qc.Experiment(
+    kinds = [qc.RandomizedResponse, TwoLayerRandomizedResponse]
+    run = Experiment(
         dataset=crowd, mechanisms=kinds, epsilons=[1.0], methods=methods, trials=3
     ).run()
     frame = run.frame

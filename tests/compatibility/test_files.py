@@ -21,9 +21,11 @@ from tests.compatibility.stating import RELEASES, ledger, released
 from tests.compatibility.write import WRITTEN
 
 import quietcrowd as qc
+from quietcrowd.domains import Domain
 from quietcrowd.exceptions import QuietcrowdWarning
 from quietcrowd.formats import read_table
 from quietcrowd.inference import method_from_dict
+from quietcrowd.mechanisms import Mechanism
 from quietcrowd.scale import Store
 
 ESTIMATES = read_json(WRITTEN / "estimates.json.gz")
@@ -32,13 +34,13 @@ STATED = read_json(WRITTEN / "statements.json.gz")
 
 def test_mechanisms_methods_and_domains_are_described_as_before():
     for name, described in read_json(WRITTEN / "mechanisms.json").items():
-        assert qc.Mechanism.from_dict(described) == MECHANISMS[name]
+        assert Mechanism.from_dict(described) == MECHANISMS[name]
         assert MECHANISMS[name].to_dict() == described
     for name, described in read_json(WRITTEN / "methods.json").items():
         assert method_from_dict(described) == METHODS[name]
         assert METHODS[name].to_dict() == described
     for name, described in read_json(WRITTEN / "domains.json").items():
-        assert qc.Domain.from_dict(described) == OF_CROWD[name]
+        assert Domain.from_dict(described) == OF_CROWD[name]
         assert OF_CROWD[name].to_dict() == described
 
 

@@ -6,6 +6,7 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.datasets.description import MOST_LABELS, OTHERS
+from quietcrowd.exceptions import AnswerError
 
 ROWS = [
     ("a", "ann", "no"),
@@ -67,5 +68,5 @@ def test_what_cannot_be_described():
         (FRAME.drop(columns="label"), "label"),
         (pd.DataFrame({"task": ["a"], "worker": [None], "label": [1]}), "row 0 has no worker"),
     ):
-        with pytest.raises(qc.AnswerError, match=message):
+        with pytest.raises(AnswerError, match=message):
             qc.describe(frame)

@@ -6,12 +6,14 @@ import pandas as pd
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.evaluation import plots
+from quietcrowd.evaluation import Experiment, plots
 from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.inference import CRH, MOON
+from quietcrowd.mechanisms import TwoLayerRandomizedResponse
 
 CROWD = qc.make_crowd(tasks=100, workers=20, answers_per_task=8, seed=8)
 METHODS = {"majority": qc.MajorityVote(), "weighted-vote": qc.WeightedVote()}
-BOTH = [qc.RandomizedResponse, qc.TwoLayerRandomizedResponse]
+BOTH = [qc.RandomizedResponse, TwoLayerRandomizedResponse]
 
 
 def run(**options):
@@ -22,7 +24,7 @@ def run(**options):
         "methods": METHODS,
         "trials": 4,
     }
-    return qc.Experiment(**(defaults | options)).run().frame
+    return Experiment(**(defaults | options)).run().frame
 
 
 def test_one_row_per_cell_and_method_and_the_references():
@@ -74,7 +76,7 @@ def test_the_order_of_ids_in_a_file_changes_nothing():
 
 def test_exact_losses_stand_beside_claims():
     frame = run(epsilons=[1.0]).drop_duplicates("mechanism").set_index("mechanism")
-    two_layer = qc.TwoLayerRandomizedResponse.from_claimed_epsilon(
+    two_layer = TwoLayerRandomizedResponse.from_claimed_epsilon(
         domain=CROWD.answers.domain, epsilon=1.0
     )
     counts = CROWD.answers.answers_per_worker
@@ -93,7 +95,7 @@ def test_exact_losses_stand_beside_claims():
 
 @pytest.mark.slow
 def test_a_picture_is_drawn(tmp_path):
-    experiment = qc.Experiment(
+    experiment = Experiment(
         dataset=CROWD, mechanisms=BOTH, epsilons=[1.0, 0.5], methods=METHODS, trials=2
     )
     experiment.run(progress=True).plot(tmp_path / "rates.png")
@@ -103,7 +105,7 @@ def test_a_picture_is_drawn(tmp_path):
 def test_exact_losses_are_written_inside_of_the_picture(tmp_path, monkeypatch):
     figure = plots.new_figure()
     monkeypatch.setattr(plots, "new_figure", lambda: figure)
-    qc.Experiment(
+    Experiment(
         dataset=qc.make_crowd(tasks=60, workers=60, answers_per_task=20),
         mechanisms=BOTH,
         epsilons=[1.0, 0.1],
@@ -120,7 +122,7 @@ def test_exact_losses_are_written_inside_of_the_picture(tmp_path, monkeypatch):
 
 
 def test_a_picture_is_a_png_or_svg_file(tmp_path):
-    result = qc.Experiment(
+    result = Experiment(
         dataset=CROWD, mechanisms=BOTH, epsilons=[1.0], methods=METHODS, trials=2
     ).run()
     with pytest.raises(ParameterError, match=r"must end in \.png or \.svg"):
@@ -130,13 +132,13 @@ def test_a_picture_is_a_png_or_svg_file(tmp_path):
 def test_what_is_impossible_is_left_out_and_said():
     crowd = qc.make_crowd(tasks=30, workers=10, answers_per_task=5, labels=range(5))
     options = {"dataset": crowd, "methods": METHODS, "trials": 2}
-    result = qc.Experiment(mechanisms=BOTH, epsilons=[2.0, 1.0], **options).run()
+    result = Experiment(mechanisms=BOTH, epsilons=[2.0, 1.0], **options).run()
     assert len(result.skipped) == 1
     assert result.skipped[0].startswith("two-layer was left out at epsilon 1: ")
     rows = result.frame[result.frame["mechanism"] == "two-layer"]
     assert set(rows["claimed_epsilon"]) == {2.0}
     with pytest.raises(ParameterError, match="two-layer was left out at epsilon 1"):
-        qc.Experiment(mechanisms=BOTH[1:], epsilons=[1.0], **options).run()
+        Experiment(mechanisms=BOTH[1:], epsilons=[1.0], **options).run()
 
 
 @pytest.mark.parametrize(
@@ -159,9 +161,9 @@ def test_bad_experiments(options):
         run(**options)
 
 
-@pytest.mark.parametrize("method", [qc.CRH(), qc.Mean(), qc.MOON()])
+@pytest.mark.parametrize("method", [CRH(), qc.Mean(), MOON()])
 def test_methods_for_numbers_are_refused_where_answers_are_labels(method):
-    experiment = qc.Experiment(
+    experiment = Experiment(
         dataset=qc.make_crowd(tasks=20, workers=10),
         mechanisms=[qc.RandomizedResponse],
         epsilons=[1.0],
@@ -218,8 +220,8 @@ def test_rows_that_are_left_out_are_not_part_of_the_data_set():
 def test_the_method_that_knows_the_noise_stands_beside_others(tmp_path):
     methods = {"majority": qc.MajorityVote(), "noise-aware": qc.NoiseAware()}
     crowd = qc.make_crowd(tasks=60, workers=20, answers_per_task=8, seed=1)
-    mechanisms = [qc.RandomizedResponse, qc.TwoLayerRandomizedResponse]
-    result = qc.Experiment(
+    mechanisms = [qc.RandomizedResponse, TwoLayerRandomizedResponse]
+    result = Experiment(
         dataset=crowd, mechanisms=mechanisms, epsilons=[2.0], methods=methods, trials=2
     ).run()
     found = result.frame[result.frame["method"] == "noise-aware"]

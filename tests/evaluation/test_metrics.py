@@ -10,7 +10,7 @@ from quietcrowd.evaluation.metrics import (
     constant_error_rate,
     correlation,
 )
-from quietcrowd.exceptions import AnswerError
+from quietcrowd.exceptions import AnswerError, ParameterError
 
 FRAME = pd.DataFrame({"task": [1, 2, 3], "worker": "u", "label": ["a", "b", "a"]})
 ANSWERS = qc.Answers.from_frame(FRAME, qc.Categorical(["a", "b"]), tasks=[1, 2, 3, 4])
@@ -137,7 +137,7 @@ def test_truths_that_are_no_numbers(label, told):
 
 def test_only_estimates_have_errors():
     for metric in (qc.mean_absolute_error, centred_error, correlation):
-        with pytest.raises(qc.ParameterError, match="estimate must be a TruthEstimate"):
+        with pytest.raises(ParameterError, match="estimate must be a TruthEstimate"):
             metric(NUMBERS, TRUE_NUMBERS)
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from quietcrowd import Categorical, LaplaceMechanism, Ordinal, RandomizedResponse, audit
+from quietcrowd import Categorical, LaplaceMechanism, Ordinal, RandomizedResponse
 from quietcrowd.answers import Answers
+from quietcrowd.auditing import audit
 from quietcrowd.domains import Interval
 from quietcrowd.evaluation import plots
 from quietcrowd.evaluation.plots import new_figure, plot_audit, plot_task_densities

@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 import quietcrowd as qc
+from quietcrowd.exceptions import AnswerError, FormatError
 from quietcrowd.formats.answers import holds_comparisons, read_comparisons
 from quietcrowd.formats.registry import write_table
 
@@ -25,12 +26,12 @@ def test_answers_and_reports_are_no_comparisons(tmp_path):
     assert not holds_comparisons(tmp_path / "answers.csv")
     device = qc.RandomizedResponse(domain=answers.domain, epsilon=1.0)
     qc.write_reports(device.randomize(answers), tmp_path / "reports.parquet")
-    with pytest.raises(qc.FormatError, match="on the command line: quietcrowd rank"):
+    with pytest.raises(FormatError, match="on the command line: quietcrowd rank"):
         read_comparisons(tmp_path / "reports.parquet")
 
 
 def test_a_missing_column_is_named_with_the_file(tmp_path):
     path = tmp_path / "comparisons.csv"
     write_table(pd.DataFrame(ROWS).drop(columns="right"), path)
-    with pytest.raises(qc.AnswerError, match=r"comparisons.csv: column 'right' is missing"):
+    with pytest.raises(AnswerError, match=r"comparisons.csv: column 'right' is missing"):
         read_comparisons(path)

@@ -13,8 +13,9 @@ from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.exceptions import AnswerError, FormatError, MissingMechanismError
-from quietcrowd.formats import read_table
+from quietcrowd.formats import read_table, write_table
 from quietcrowd.formats.files import replacing
+from quietcrowd.mechanisms import TwoLayerRandomizedResponse
 from quietcrowd.testing import crowds
 
 SUFFIXES = [".csv", ".csv.gz", ".tsv", ".parquet", ".jsonl", ".jsonl.gz"]
@@ -41,7 +42,7 @@ def test_a_column_that_is_a_dictionary_is_written_as_its_values(tmp_path, suffix
         {"task": ["a", "b", "a"], "label": ["no", "yes", "no"], "kind": ["x", "y", "x"]}
     )
     encoded = pa.table({name: table[name].dictionary_encode() for name in table.column_names})
-    qc.write_table(encoded, path)
+    write_table(encoded, path)
     assert read_table(path, ("task", "label", "kind")).to_pylist() == table.to_pylist()
 
 
@@ -51,7 +52,7 @@ def test_a_column_that_is_a_dictionary_is_written_as_its_values(tmp_path, suffix
     "mechanism",
     [
         qc.RandomizedResponse(domain=DOMAIN, epsilon=0.7),
-        qc.TwoLayerRandomizedResponse(domain=DOMAIN, low=0.1, high=0.5),
+        TwoLayerRandomizedResponse(domain=DOMAIN, low=0.1, high=0.5),
     ],
 )
 def test_reports_round_trip_with_their_mechanism(tmp_path, suffix, mechanism):
@@ -160,7 +161,7 @@ def test_other_column_names_and_further_columns(tmp_path):
     path.write_text("when,item,who,answer\n1,a,u,yes\n2,a,v,no\n")
     assert len(qc.read_answers(path, DOMAIN, "item", "who", "answer")) == 2
     frame = pd.DataFrame({"when": [1], "task": ["a"], "worker": ["u"], "label": ["yes"]})
-    qc.write_table(frame, tmp_path / "answers.parquet")
+    write_table(frame, tmp_path / "answers.parquet")
     assert len(qc.read_answers(tmp_path / "answers.parquet", DOMAIN)) == 1
 
 
@@ -253,7 +254,7 @@ def test_missing_files_are_os_errors(tmp_path):
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_what_infer_writes_can_be_read_as_truths(tmp_path, suffix):
     estimate = qc.MajorityVote().fit(CROWD.answers)
-    qc.write_table(estimate.truths, tmp_path / f"truths{suffix}")
+    write_table(estimate.truths, tmp_path / f"truths{suffix}")
     truths = qc.read_truths(tmp_path / f"truths{suffix}")
     assert truths.column_names == ["task", "label"]
     assert qc.error_rate(estimate, truths) == 0
@@ -261,7 +262,7 @@ def test_what_infer_writes_can_be_read_as_truths(tmp_path, suffix):
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_truths_without_a_column_are_refused(tmp_path, suffix):
-    qc.write_table(pd.DataFrame({"task": [1], "said": [2]}), tmp_path / f"truths{suffix}")
+    write_table(pd.DataFrame({"task": [1], "said": [2]}), tmp_path / f"truths{suffix}")
     with pytest.raises(FormatError, match=r"label|truth"):
         qc.read_truths(tmp_path / f"truths{suffix}")
 
@@ -362,5 +363,5 @@ ARGILLA = '[{"id": "1", "responses": [], "responses": []}]'
 def test_a_name_that_stands_twice_is_refused(tmp_path, name, text, written_by):
     path = tmp_path / name
     path.write_text(text)
-    with pytest.raises(qc.FormatError, match=rf"{name}.* is named twice in one object"):
+    with pytest.raises(FormatError, match=rf"{name}.* is named twice in one object"):
         qc.read_answers(path, qc.Categorical(["no", "yes"]), file_format=written_by)

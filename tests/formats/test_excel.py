@@ -6,7 +6,7 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.exceptions import FormatError, MissingExtraError
-from quietcrowd.formats import check_target, excel, read_table
+from quietcrowd.formats import check_target, excel, read_table, write_table
 
 DOMAIN = qc.Categorical(["no", "yes"])
 
@@ -74,9 +74,9 @@ def test_two_long_ids_do_not_become_one(tmp_path):
     ids = ["x" * excel.MOST_CHARACTERS + end for end in ("", "A")]
     table = pa.table({"task": ids, "worker": ["u", "u"], "label": ["no", "yes"]})
     with pytest.raises(FormatError, match=r"row 1: a cell cannot contain 'x+…'; write \.csv"):
-        qc.write_table(table, tmp_path / "a.xlsx")
+        write_table(table, tmp_path / "a.xlsx")
     assert list(tmp_path.iterdir()) == []
-    qc.write_table(table[:1], tmp_path / "a.xlsx")
+    write_table(table[:1], tmp_path / "a.xlsx")
     assert read_table(tmp_path / "a.xlsx", ("task",))["task"].to_pylist() == ids[:1]
 
 
@@ -84,12 +84,12 @@ def test_two_long_ids_do_not_become_one(tmp_path):
 def test_more_rows_than_a_sheet_has_are_an_error(tmp_path):
     table = pa.table({"task": pa.nulls(excel.MOST_ROWS, pa.string())})
     with pytest.raises(FormatError, match="a sheet has at most 1,048,576 rows"):
-        qc.write_table(table, tmp_path / "a.xlsx")
+        write_table(table, tmp_path / "a.xlsx")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_name_of_a_column_is_no_formula(openpyxl, tmp_path):
-    qc.write_table(pa.table({"=1+1": ["a"]}), tmp_path / "a.xlsx")
+    write_table(pa.table({"=1+1": ["a"]}), tmp_path / "a.xlsx")
     assert openpyxl.load_workbook(tmp_path / "a.xlsx").active["A1"].data_type == "s"
 
 
@@ -97,7 +97,7 @@ def test_a_name_of_a_column_is_no_formula(openpyxl, tmp_path):
 def test_a_text_that_no_cell_holds_is_an_error(tmp_path):
     table = pa.table({"task": ["a", "b\r"], "worker": ["u", "u"], "label": ["no", "yes"]})
     with pytest.raises(FormatError, match=r"row 1: a cell cannot contain"):
-        qc.write_table(table, tmp_path / "a.xlsx")
+        write_table(table, tmp_path / "a.xlsx")
     assert list(tmp_path.iterdir()) == []
 
 

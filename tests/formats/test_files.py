@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import quietcrowd as qc
+from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats.files import (
     check_folder,
     check_new,
@@ -36,7 +37,7 @@ def test_nothing_is_there_where_something_goes_wrong(tmp_path):
 def test_what_is_there_is_kept(tmp_path):
     (tmp_path / "old").write_text("1")
     with (
-        pytest.raises(qc.ParameterError, match="old already exists"),
+        pytest.raises(ParameterError, match="old already exists"),
         new_folder(tmp_path / "old"),
     ):
         pass
@@ -115,11 +116,11 @@ def test_where_no_file_can_be_put_is_told_beforehand(tmp_path, monkeypatch):
 
 
 def test_what_lies_in_a_source_is_not_overwritten(tmp_path):
-    with pytest.raises(qc.ParameterError, match="two outputs"):
+    with pytest.raises(ParameterError, match="two outputs"):
         refuse_overwriting(tmp_path / "in", tmp_path / "a", None, tmp_path / "b", tmp_path / "a")
-    with pytest.raises(qc.ParameterError, match="is inside the input"):
+    with pytest.raises(ParameterError, match="is inside the input"):
         refuse_overwriting(tmp_path, tmp_path / "a" / "b")
-    with pytest.raises(qc.ParameterError, match="is the input"):
+    with pytest.raises(ParameterError, match="is the input"):
         refuse_overwriting(tmp_path, tmp_path / "a" / "..")
     refuse_overwriting(tmp_path / "in", tmp_path / "a", None, tmp_path / "b")
 
@@ -135,5 +136,5 @@ def test_links_in_a_circle_are_told_of_as_the_system_does(tmp_path):
 def test_what_is_there_is_not_new(tmp_path):
     check_new(tmp_path / "a")
     (tmp_path / "a").touch()
-    with pytest.raises(qc.ParameterError, match=r"a already exists; name a new file$"):
+    with pytest.raises(ParameterError, match=r"a already exists; name a new file$"):
         check_new(tmp_path / "a")

@@ -15,8 +15,15 @@ from hypothesis import strategies as st
 from tests.nightly import nightly
 
 import quietcrowd as qc
-from quietcrowd.exceptions import FormatError, MissingMechanismError, ParameterError
+from quietcrowd.exceptions import (
+    AnswerError,
+    DroppedRowsWarning,
+    FormatError,
+    MissingMechanismError,
+    ParameterError,
+)
 from quietcrowd.formats.registry import FORMATS, find_format, holds_truths, read_table, write_table
+from quietcrowd.mechanisms import MatrixFactorization
 
 PEERS = Path(__file__).parents[2] / ".venv-peers" / "bin" / "python"
 DOMAIN = qc.Categorical(["no", "yes"])
@@ -141,7 +148,7 @@ def test_reports_of_more_than_a_label_do_not_fit_platforms(tmp_path, name):
     path = tmp_path / f"r{FORMATS[name].suffixes[0]}"
     for mechanism in (
         qc.LaplaceMechanism(domain=domain, epsilon=1.0, participation="released"),
-        qc.MatrixFactorization(domain=domain, epsilon=1.0),
+        MatrixFactorization(domain=domain, epsilon=1.0),
     ):
         reports = mechanism.simulate(answers, random_state=1)
         with pytest.raises(ParameterError, match=r"stores task, worker and label, not .*\.parquet"):
@@ -247,7 +254,7 @@ def test_no_bytes_after_a_header_raise_anything_else(tmp_path, file, content):
     path = tmp_path / file
     path.write_bytes(HEADERS[file] + content)
     for read in (lambda: qc.read_answers(path, DOMAIN), lambda: qc.read_reports(path)):
-        with pytest.raises((FormatError, qc.AnswerError), match=file):
+        with pytest.raises((FormatError, AnswerError), match=file):
             read()
     with contextlib.suppress(FormatError):
         assert qc.read_truths(path).column_names == ["task", "label"]
@@ -288,9 +295,9 @@ def test_no_json_raises_anything_else(tmp_path, tasks):
     for read in reads:
         with (
             warnings.catch_warnings(),
-            contextlib.suppress(FormatError, qc.AnswerError),
+            contextlib.suppress(FormatError, AnswerError),
         ):
-            warnings.simplefilter("ignore", qc.DroppedRowsWarning)
+            warnings.simplefilter("ignore", DroppedRowsWarning)
             read()
 
 

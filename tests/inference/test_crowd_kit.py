@@ -9,6 +9,7 @@ from scipy.special import log_expit, logsumexp
 from tests.programs import finished
 
 import quietcrowd as qc
+from quietcrowd.formats import write_table
 
 ROOT = Path(__file__).parents[2]
 PEERS = ROOT / ".venv-peers" / "bin" / "python"
@@ -24,7 +25,7 @@ def peer(method, answers, folder):
     path = folder / "answers.parquet"
     codes = dict(zip(answers.domain.labels, range(answers.domain.size), strict=True))
     frame = answers.to_frame()
-    qc.write_table(frame.assign(label=frame["label"].map(codes)), path)
+    write_table(frame.assign(label=frame["label"].map(codes)), path)
     words = [PEERS, ROOT / "benchmarks" / "peers" / "crowd_kit_labels.py", method, path]
     return json.loads(finished(*words, check=True).output)
 

@@ -9,7 +9,9 @@ from tests.nightly import nightly
 import quietcrowd as qc
 from quietcrowd.answers import Answers
 from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.inference import CATD, CRH, GTM, MOON, KDEm, WeightedMean
 from quietcrowd.inference.model import Extension, Tally
+from quietcrowd.mechanisms import TwoLayerRandomizedResponse
 from quietcrowd.report_domains import Reals
 
 LABELS = qc.make_crowd(tasks=600, workers=30, answers_per_task=8, labels=range(3), seed=5)
@@ -34,7 +36,7 @@ def split(answers, share=0.02):
         qc.DawidSkene(),
         qc.DawidSkene(one_coin=True),
         qc.GLAD(),
-        qc.CRH(loss="zero-one"),
+        CRH(loss="zero-one"),
     ],
     ids=lambda method: f"{method.name}-{getattr(method, 'one_coin', '')}",
 )
@@ -54,13 +56,13 @@ def test_labels_of_new_tasks_are_those_of_a_fit_to_all(method):
 @pytest.mark.parametrize(
     "method",
     [
-        qc.WeightedMean(),
-        qc.CRH(),
-        qc.CRH(loss="absolute"),
-        qc.CATD(),
-        qc.GTM(),
-        qc.KDEm(truth="mean"),
-        qc.MOON(variant="quadratic"),
+        WeightedMean(),
+        CRH(),
+        CRH(loss="absolute"),
+        CATD(),
+        GTM(),
+        KDEm(truth="mean"),
+        MOON(variant="quadratic"),
     ],
     ids=lambda method: f"{method.name}-{getattr(method, 'loss', '')}",
 )
@@ -74,9 +76,9 @@ def test_numbers_of_new_tasks_are_those_of_a_fit_to_all(method):
 
 
 @pytest.mark.parametrize("solver", [nightly("em"), "lagrange"])
-@pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
+@pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning")
 def test_moon_learns_on(solver):
-    method = qc.MOON(solver=solver)
+    method = MOON(solver=solver)
     reports = NOISY.simulate(NUMBERS.answers, random_state=2)
     parts = [evolve(reports, table=table) for table in split(reports.table)]
     more = method.extend(method.fit(parts[0]), parts[1])
@@ -208,7 +210,7 @@ def test_workers_who_draw_their_noise_by_another_law_are_refused():
     """No worker's table is public, but the tables that a worker may have are."""
     old, new = split(LABELS.answers)
     one, other = (
-        qc.TwoLayerRandomizedResponse(domain=old.domain, low=low, high=0.4) for low in (0.1, 0.2)
+        TwoLayerRandomizedResponse(domain=old.domain, low=low, high=0.4) for low in (0.1, 0.2)
     )
     start = qc.NoiseAware().fit(one.randomize(old))
     assert len(qc.NoiseAware().extend(start, one.randomize(new)).truths) == len(new.tasks)
@@ -252,7 +254,7 @@ def test_a_tally_that_says_nothing_of_it_cannot_be_extended():
 
 @pytest.mark.parametrize(
     "method",
-    [qc.DawidSkene(), qc.DawidSkene(one_coin=True), qc.GLAD(), qc.GTM(), qc.WeightedMean()],
+    [qc.DawidSkene(), qc.DawidSkene(one_coin=True), qc.GLAD(), GTM(), WeightedMean()],
     ids=lambda method: f"{method.name}-{getattr(method, 'one_coin', '')}",
 )
 def test_what_the_loop_climbs_never_falls(method):

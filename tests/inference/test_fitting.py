@@ -31,7 +31,7 @@ def files_of_calls(run):
     return files
 
 
-@pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
+@pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning")
 @pytest.mark.parametrize(
     ("method", "noisy", "most_files", "most_switches"),
     [(qc.NoiseAware(), True, 20, 400), (qc.DawidSkene(), False, 14, 200)],

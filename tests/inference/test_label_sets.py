@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 
 import quietcrowd as qc
+from quietcrowd.exceptions import ParameterError
 
 LABELS = ["cat", "dog", "tree"]
 FRAME = pd.DataFrame(
@@ -26,7 +27,7 @@ def test_a_threshold_may_be_higher_or_lower():
     assert list(qc.label_sets(estimate, threshold=0.51)["labels"][0]) == ["cat"]
     assert list(qc.label_sets(estimate, threshold=0.5)["labels"][0]) == ["cat", "dog"]
     for wrong in (0, 1, "half"):
-        with pytest.raises(qc.ParameterError, match="threshold"):
+        with pytest.raises(ParameterError, match="threshold"):
             qc.label_sets(estimate, threshold=wrong)
 
 
@@ -54,11 +55,11 @@ def test_what_nobody_answered_is_not_known():
 
 def test_other_estimates_have_no_sets():
     other = pd.DataFrame({"task": [1, 1], "worker": ["a", "b"], "label": ["no", "yes"]})
-    with pytest.raises(qc.ParameterError, match="task '1' does not name a task and a label"):
+    with pytest.raises(ParameterError, match="task '1' does not name a task and a label"):
         qc.label_sets(qc.MajorityVote().fit(other))
-    with pytest.raises(qc.ParameterError, match="needs an estimate of labels from 'no', 'yes'"):
+    with pytest.raises(ParameterError, match="needs an estimate of labels from 'no', 'yes'"):
         qc.label_sets(qc.MajorityVote().fit(other.assign(label=["cat", "dog"])))
-    with pytest.raises(qc.ParameterError, match="needs an estimate of labels from 'no', 'yes'"):
+    with pytest.raises(ParameterError, match="needs an estimate of labels from 'no', 'yes'"):
         qc.label_sets(qc.Mean().fit(other.assign(label=[1.0, 2.0])))
 
 

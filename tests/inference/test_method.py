@@ -1,6 +1,7 @@
 import pytest
 
 import quietcrowd as qc
+from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference import METHODS
 
 
@@ -21,7 +22,7 @@ def test_setting_leaves_the_method_as_it_is():
 
 @pytest.mark.parametrize("parameters", [{"smoothin": 1}, {"smoothing": -1}, {"smoothing": "x"}])
 def test_wrong_parameters(parameters):
-    with pytest.raises(qc.ParameterError, match="smoothing"):
+    with pytest.raises(ParameterError, match="smoothing"):
         qc.WeightedVote().set_params(**parameters)
 
 

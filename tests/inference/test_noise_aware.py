@@ -11,9 +11,10 @@ from tests.nightly import by_day
 import quietcrowd as qc
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.inference import NoiseAware, method_from_dict
+from quietcrowd.mechanisms import TwoLayerRandomizedResponse
 from quietcrowd.testing import check_method
 
-pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning")
 
 CROWD = qc.make_crowd(
     kind="guessing", tasks=120, workers=20, answers_per_task=4, truths=(0.85, 0.15), seed=1
@@ -22,10 +23,10 @@ SITUATIONS = {
     "plain": (None, {}),
     "one layer": (qc.RandomizedResponse, {"epsilon": 2.0}),
     "NULL": (qc.RandomizedResponse, {"epsilon": 2.0, "null": "category"}),
-    "flips": (qc.TwoLayerRandomizedResponse, {"epsilon": 2.0}),
-    "epsilons": (qc.TwoLayerRandomizedResponse, {"epsilon": 2.0, "law": "epsilon"}),
+    "flips": (TwoLayerRandomizedResponse, {"epsilon": 2.0}),
+    "epsilons": (TwoLayerRandomizedResponse, {"epsilon": 2.0, "law": "epsilon"}),
     "two layers, NULL": (
-        qc.TwoLayerRandomizedResponse,
+        TwoLayerRandomizedResponse,
         {"epsilon": 2.0, "law": "epsilon", "null": "category"},
     ),
     "numbers": (qc.LaplaceMechanism, {"epsilon": 2.0, "fill": None}),
@@ -107,7 +108,7 @@ def test_an_estimate_with_a_prior_can_be_extended():
     assert int(more.workers["answers"].sum()) == len(frame)
 
 
-@pytest.mark.filterwarnings("ignore::quietcrowd.NoSignalWarning")
+@pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.NoSignalWarning")
 def test_truths_that_are_known_to_be_skewed_are_found_better():
     mechanism = qc.RandomizedResponse(domain=CROWD.answers.domain, epsilon=0.5)
     reports = mechanism.simulate(CROWD.answers, random_state=3)

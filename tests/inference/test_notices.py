@@ -7,6 +7,14 @@ import pandas as pd
 import pytest
 
 import quietcrowd as qc
+from quietcrowd.exceptions import (
+    AnswerError,
+    ConvergenceWarning,
+    NoiseIgnoredWarning,
+    NoSignalWarning,
+    SimulatedNoiseWarning,
+)
+from quietcrowd.inference import RatioMean, ignores_noise
 from quietcrowd.mechanisms import TwoLayerRandomizedResponse
 from quietcrowd.scale import infer_store, partition_parquet
 
@@ -24,35 +32,35 @@ def told(call, *given, **options):
         warnings.simplefilter("always")
         call(*given, **options)
     assert {one.filename for one in seen} <= {__file__}
-    return [one.category for one in seen if one.category is not qc.ConvergenceWarning]
+    return [one.category for one in seen if one.category is not ConvergenceWarning]
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_simulated_reports_are_called_so_and_real_ones_are_not(method):
     for call in (method.fit, method.fit_predict):
-        assert told(call, SIMULATED) == [qc.SimulatedNoiseWarning, qc.NoiseIgnoredWarning]
-        assert told(call, REAL) == [qc.NoiseIgnoredWarning]
+        assert told(call, SIMULATED) == [SimulatedNoiseWarning, NoiseIgnoredWarning]
+        assert told(call, REAL) == [NoiseIgnoredWarning]
         assert told(call, CROWD.answers) == []
 
 
 def test_reports_that_are_extended_by_are_told_too():
-    with qc.ignores_noise():
+    with ignores_noise():
         start = qc.MajorityVote().fit(REAL)
     moved = CROWD.answers.to_frame().assign(task=lambda rows: rows["task"] + 1000)
     answers = qc.Answers.from_frame(moved, DOMAIN)
     extend = qc.MajorityVote().extend
     simulated = MECHANISM.simulate(answers, random_state=0)
-    assert told(extend, start, simulated) == [qc.SimulatedNoiseWarning, qc.NoiseIgnoredWarning]
-    assert told(extend, start, MECHANISM.randomize(answers)) == [qc.NoiseIgnoredWarning]
+    assert told(extend, start, simulated) == [SimulatedNoiseWarning, NoiseIgnoredWarning]
+    assert told(extend, start, MECHANISM.randomize(answers)) == [NoiseIgnoredWarning]
 
 
 def test_a_method_that_knows_the_noise_tells_of_simulations_too():
     numbers = qc.make_crowd(kind="sparse", tasks=20, workers=300, sparsity=0.5, seed=1).answers
     mechanism = qc.LaplaceMechanism(domain=numbers.domain, epsilon=50.0, participation="released")
     reports = mechanism.simulate(numbers, random_state=0)
-    assert told(qc.RatioMean().fit, reports) == [qc.SimulatedNoiseWarning]
-    with pytest.warns(qc.SimulatedNoiseWarning, match="simulated and protect no one"):
-        qc.RatioMean().fit(reports)
+    assert told(RatioMean().fit, reports) == [SimulatedNoiseWarning]
+    with pytest.warns(SimulatedNoiseWarning, match="simulated and protect no one"):
+        RatioMean().fit(reports)
 
 
 def test_warnings_come_after_all_errors():
@@ -61,9 +69,9 @@ def test_warnings_come_after_all_errors():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for data in (SIMULATED, marked):
-            with pytest.raises(qc.AnswerError, match="not in the answers"):
+            with pytest.raises(AnswerError, match="not in the answers"):
                 qc.MajorityVote().fit(data, gold=unknown)
-        with pytest.raises(qc.AnswerError, match="column 'label' is missing"):
+        with pytest.raises(AnswerError, match="column 'label' is missing"):
             qc.MajorityVote().fit(marked.drop(columns="label"))
 
 
@@ -73,10 +81,10 @@ def test_warnings_come_after_all_errors():
 def test_a_frame_of_reports_is_read_as_answers_with_a_warning(method, backend):
     real, simulated = (reports.to_frame(backend) for reports in (REAL, SIMULATED))
     for call in (method.fit, method.fit_predict):
-        assert told(call, real) == [qc.NoiseIgnoredWarning]
-        assert told(call, simulated) == [qc.SimulatedNoiseWarning, qc.NoiseIgnoredWarning]
+        assert told(call, real) == [NoiseIgnoredWarning]
+        assert told(call, simulated) == [SimulatedNoiseWarning, NoiseIgnoredWarning]
     with pytest.warns(
-        qc.NoiseIgnoredWarning, match=f"{type(method).__name__} reads them as non-private"
+        NoiseIgnoredWarning, match=f"{type(method).__name__} reads them as non-private"
     ):
         found = method.fit(real)
     plain = method.fit(qc.Answers.from_frame(REAL.table.to_frame(), DOMAIN))
@@ -87,7 +95,7 @@ def test_frames_that_are_extended_by_are_told_too():
     start = qc.MajorityVote().fit(CROWD.answers)
     more = REAL.to_frame()
     more["task"] += 1000
-    assert told(qc.MajorityVote().extend, start, more) == [qc.NoiseIgnoredWarning]
+    assert told(qc.MajorityVote().extend, start, more) == [NoiseIgnoredWarning]
 
 
 def test_polars_and_frames_without_a_mark_are_plain_answers():
@@ -100,11 +108,11 @@ def test_polars_and_frames_without_a_mark_are_plain_answers():
 
 @pytest.mark.parametrize("backend", ["pandas", "pyarrow"])
 def test_from_frame_tells_of_reports(backend):
-    assert told(qc.Answers.from_frame, REAL.to_frame(backend), DOMAIN) == [qc.NoiseIgnoredWarning]
+    assert told(qc.Answers.from_frame, REAL.to_frame(backend), DOMAIN) == [NoiseIgnoredWarning]
     assert told(qc.Answers.from_frame, CROWD.answers.to_frame(backend), DOMAIN) == []
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(qc.AnswerError, match="outside the domain"):
+        with pytest.raises(AnswerError, match="outside the domain"):
             qc.Answers.from_frame(REAL.to_frame(backend), qc.Categorical(["none"]))
 
 
@@ -112,15 +120,15 @@ def test_from_frame_tells_of_reports(backend):
 @pytest.mark.parametrize("method", METHODS)
 def test_an_epsilon_of_0_is_told(method, null):
     nothing = qc.RandomizedResponse(domain=DOMAIN, epsilon=0.0, null=null)
-    with qc.ignores_noise():
+    with ignores_noise():
         assert told(method.fit, nothing.randomize(CROWD.answers)) == [
-            qc.NoSignalWarning,
-            qc.NoiseIgnoredWarning,
+            NoSignalWarning,
+            NoiseIgnoredWarning,
         ]
     with (
-        qc.ignores_noise(),
+        ignores_noise(),
         pytest.warns(
-            qc.NoSignalWarning, match=r"RandomizedResponse carry no information .* epsilon is 0"
+            NoSignalWarning, match=r"RandomizedResponse carry no information .* epsilon is 0"
         ),
     ):
         method.fit(nothing.randomize(CROWD.answers))
@@ -133,18 +141,18 @@ def test_an_epsilon_of_0_is_told_once(mechanism, tmp_path):
         crowd, more = qc.make_crowd(kind="numbers", tasks=30, workers=12), {"fill": None}
     nothing = mechanism(domain=crowd.answers.domain, epsilon=1e-9, **more)
     reports = nothing.randomize(crowd.answers)
-    assert told(qc.NoiseAware().fit, reports) == [qc.NoSignalWarning]
+    assert told(qc.NoiseAware().fit, reports) == [NoSignalWarning]
     qc.write_reports(reports, tmp_path / "reports.parquet")
     store = partition_parquet(tmp_path / "reports.parquet", tmp_path / "store", partitions=2)
     target = tmp_path / "truths.parquet"
-    assert told(infer_store, store, qc.NoiseAware(), target) == [qc.NoSignalWarning]
+    assert told(infer_store, store, qc.NoiseAware(), target) == [NoSignalWarning]
 
 
 def test_a_secret_probability_around_a_half_is_not_called_nothing():
     mechanism = TwoLayerRandomizedResponse(domain=DOMAIN, low=0.0, high=1.0)
     assert mechanism.channel.epsilon == 0
     reports = mechanism.randomize(CROWD.answers)
-    assert told(qc.MajorityVote().fit, reports) == [qc.NoiseIgnoredWarning]
+    assert told(qc.MajorityVote().fit, reports) == [NoiseIgnoredWarning]
 
 
 SLOW = qc.make_crowd(tasks=80, workers=20, answers_per_task=5, seed=2).answers
@@ -152,7 +160,7 @@ SLOW = qc.make_crowd(tasks=80, workers=20, answers_per_task=5, seed=2).answers
 
 def test_a_fit_that_stops_before_it_rests_says_so_and_how_to_go_on():
     method = qc.GLAD(tol=0)
-    with pytest.warns(qc.ConvergenceWarning, match="GLAD did not converge in 100 .*max_iter=1000"):
+    with pytest.warns(ConvergenceWarning, match="GLAD did not converge in 100 .*max_iter=1000"):
         assert not method.fit(SLOW).converged
 
 

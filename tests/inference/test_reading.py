@@ -9,11 +9,12 @@ from quietcrowd.inference import CRH, GLAD, DawidSkene, MajorityVote, NoiseAware
 from quietcrowd.inference.labels import noise_aware as noise_aware_labels
 from quietcrowd.inference.method import TruthInference
 from quietcrowd.inference.reading import Observations
-from quietcrowd.mechanisms import RandomizedResponse, TableChannel
+from quietcrowd.mechanisms import RandomizedResponse
+from quietcrowd.mechanisms.channels import TableChannel
 
 CROWD = qc.make_crowd(tasks=120, workers=30, answers_per_task=12, seed=1)
 
-pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning")
 
 
 class TwoBits(RandomizedResponse):

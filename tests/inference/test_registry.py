@@ -3,7 +3,7 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.domains import Categorical, Interval, Ordinal
-from quietcrowd.exceptions import FormatError, NoiseIgnoredWarning, ParameterError
+from quietcrowd.exceptions import AnswerError, FormatError, NoiseIgnoredWarning, ParameterError
 from quietcrowd.inference import (
     METHODS,
     Mean,
@@ -109,7 +109,7 @@ CROWD = qc.make_crowd(tasks=60, workers=15, answers_per_task=6, seed=1)
 FRAME = CROWD.answers.to_frame()
 
 
-@pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
+@pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning")
 def test_reports_and_plain_labels_are_read_by_what_knows_the_noise():
     mechanism = qc.RandomizedResponse(domain=CROWD.answers.domain, epsilon=3.0)
     for data in (mechanism.randomize(CROWD.answers), CROWD.answers, FRAME):
@@ -139,7 +139,7 @@ def test_a_note_names_a_vote_where_a_crowd_is_too_small_to_be_learnt(answers, la
     assert ("--method majority" in notes) == told
 
 
-@pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
+@pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning")
 def test_no_vote_is_named_for_reports():
     crowd = qc.make_crowd(tasks=40, workers=15, answers_per_task=3, seed=1)
     mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=3.0)
@@ -147,5 +147,5 @@ def test_no_vote_is_named_for_reports():
 
 
 def test_no_answer_is_an_error():
-    with pytest.raises(qc.AnswerError, match="no answer"):
+    with pytest.raises(AnswerError, match="no answer"):
         qc.fit(pd.DataFrame({"task": [], "worker": [], "label": []}))

@@ -107,7 +107,7 @@ def test_a_worker_is_asked_once_and_nothing_twice(labels):
     asked = qc.suggest_tasks(labels, 1000, worker=worker)
     assert set(asked["task"]) == set(labels.truths["task"]) - done
     assert (asked["answers"] == 1).all()
-    with pytest.raises(qc.ParameterError, match="has no report in the estimate"):
+    with pytest.raises(ParameterError, match="has no report in the estimate"):
         qc.suggest_tasks(labels, worker="nobody")
 
 
@@ -130,9 +130,9 @@ def test_it_is_computed_from_the_estimate_alone(labels):
 
 def test_methods_that_do_not_say_what_a_report_would_tell_are_refused():
     crowd = qc.make_crowd(tasks=10, workers=5, answers_per_task=3, seed=1)
-    with pytest.raises(qc.ParameterError, match=r"^MajorityVote cannot predict .* use NoiseAware"):
+    with pytest.raises(ParameterError, match=r"^MajorityVote cannot predict .* use NoiseAware"):
         qc.suggest_tasks(qc.MajorityVote().fit(crowd.answers))
-    with pytest.raises(qc.ParameterError, match="with a posterior, such as that of NoiseAware"):
+    with pytest.raises(ParameterError, match="with a posterior, such as that of NoiseAware"):
         qc.suggest_tasks(crowd)
 
 
@@ -140,13 +140,13 @@ def test_methods_that_do_not_say_what_a_report_would_tell_are_refused():
 def test_reports_of_every_task_are_refused():
     crowd = qc.make_crowd(tasks=20, workers=15, answers_per_task=5, seed=1)
     null = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=2.0, null="category")
-    with pytest.raises(qc.ParameterError, match="there is no task to choose"):
+    with pytest.raises(ParameterError, match="there is no task to choose"):
         qc.suggest_tasks(qc.NoiseAware().fit(reports_of(crowd, null)))
     rated = qc.make_crowd(
         kind="sparse", tasks=20, workers=15, sparsity=0.5, truths="uniform", seed=1
     )
     filled = qc.LaplaceMechanism(domain=rated.answers.domain, epsilon=4.0)
-    with pytest.raises(qc.ParameterError, match="there is no task to choose"):
+    with pytest.raises(ParameterError, match="there is no task to choose"):
         qc.suggest_tasks(qc.NoiseAware().fit(reports_of(rated, filled)))
 
 
@@ -179,7 +179,7 @@ def test_bounded_numbers_are_taken():
     "more", [{"answers": 0}, {"per_task": 0}, {"answers": 1.5}], ids=["none", "no-task", "half"]
 )
 def test_numbers_out_of_range_are_refused(labels, more):
-    with pytest.raises(qc.ParameterError, match="must be a whole number"):
+    with pytest.raises(ParameterError, match="must be a whole number"):
         qc.suggest_tasks(labels, **more)
 
 

@@ -8,10 +8,12 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.answers import Answers
-from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.exceptions import AnswerError, FormatError, NoiseIgnoredWarning, ParameterError
+from quietcrowd.inference import MOON
+from quietcrowd.mechanisms import DuchiMechanism, HybridMechanism, Mechanism
 from quietcrowd.mechanisms.randomness import Secret
 
-KINDS = {kind.name: kind for kind in (qc.PiecewiseMechanism, qc.DuchiMechanism, qc.HybridMechanism)}
+KINDS = {kind.name: kind for kind in (qc.PiecewiseMechanism, DuchiMechanism, HybridMechanism)}
 DEGREES = qc.Interval(low=-12.3, high=41.7)
 
 every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
@@ -67,7 +69,7 @@ def test_many_answers_lose_less_at_a_delta_than_coins_of_the_same_loss():
     """Reports of the piecewise mechanism outside of both windows tell nothing of two answers."""
     numbers = qc.Ordinal(range(10))
     window = qc.PiecewiseMechanism(domain=numbers, epsilon=1.0).tail(1e-6, answers=50)
-    coins = qc.DuchiMechanism(domain=numbers, epsilon=1.0).tail(1e-6, answers=50)
+    coins = DuchiMechanism(domain=numbers, epsilon=1.0).tail(1e-6, answers=50)
     assert window.total_epsilon < 0.93 * coins.total_epsilon
     assert coins.total_epsilon < 0.97 * 50
 
@@ -107,14 +109,14 @@ def test_what_makes_no_law_is_refused(kind):
 @every_kind
 def test_a_description_with_other_integers_is_refused(kind):
     described = kind(domain=DEGREES, epsilon=1.0).to_dict()
-    assert qc.Mechanism.from_dict(json.loads(json.dumps(described))).to_dict() == described
+    assert Mechanism.from_dict(json.loads(json.dumps(described))).to_dict() == described
     with pytest.raises(FormatError, match="least should be"):
-        qc.Mechanism.from_dict({**described, "least": described["least"] + 1})
+        Mechanism.from_dict({**described, "least": described["least"] + 1})
 
 
 def test_the_hybrid_mechanism_is_duchis_while_a_coin_does_not_help():
-    below = qc.HybridMechanism(domain=DEGREES, epsilon=0.6)
-    assert below.channel.law == qc.DuchiMechanism(domain=DEGREES, epsilon=0.6).channel.law
+    below = HybridMechanism(domain=DEGREES, epsilon=0.6)
+    assert below.channel.law == DuchiMechanism(domain=DEGREES, epsilon=0.6).channel.law
     for epsilon in (0.62, 1.0, 3.0, 6.0):
         found = [kind(domain=DEGREES, epsilon=epsilon).channel.variance for kind in KINDS.values()]
         assert found[2] < min(found[:2])
@@ -144,10 +146,10 @@ def test_methods_take_the_reports_or_say_which_one_does(kind):
     reports = mechanism.randomize(crowd.answers)
     aware = qc.NoiseAware().fit(reports)
     assert qc.mean_absolute_error(aware, crowd.truths) < 1.8
-    with pytest.warns(qc.NoiseIgnoredWarning, match="ignores the noise"):
+    with pytest.warns(NoiseIgnoredWarning, match="ignores the noise"):
         assert qc.mean_absolute_error(qc.Mean().fit(reports), crowd.truths) < 2.2
-    with pytest.raises(qc.AnswerError, match="Use NoiseAware"):
-        qc.MOON().fit(reports)
+    with pytest.raises(AnswerError, match="Use NoiseAware"):
+        MOON().fit(reports)
 
 
 @pytest.mark.parametrize(
@@ -157,6 +159,6 @@ def test_the_coin_of_the_hybrid_mechanism_pays_up_to_8(domain):
     for epsilon in (0.1, 0.609, 0.61, 0.7, 1.0, 1.29, 2.0, 3.5, 5.0, 6.5, 8.0):
         hybrid, *others = (
             kind(domain=domain, epsilon=epsilon).channel.variance
-            for kind in (qc.HybridMechanism, qc.PiecewiseMechanism, qc.DuchiMechanism)
+            for kind in (HybridMechanism, qc.PiecewiseMechanism, DuchiMechanism)
         )
         assert hybrid <= min(others) * (1 + 1e-6), epsilon

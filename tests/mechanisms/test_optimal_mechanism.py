@@ -8,6 +8,7 @@ import pytest
 from tests.nightly import nightly
 
 import quietcrowd as qc
+from quietcrowd.auditing import audit
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.mechanisms import Mechanism, OptimalMechanism, RandomizedResponse
 from quietcrowd.mechanisms import staircase_programme as programme
@@ -138,6 +139,6 @@ def test_reports_are_numbers_of_columns_and_other_methods_refuse_them():
 def test_an_audit_proves_nine_tenths_of_the_loss(epsilon):
     """The generator is fixed: it proves as much each time."""
     mechanism = OptimalMechanism(domain=STARS, epsilon=epsilon, prior={1: 0.5})
-    report = qc.audit(mechanism, draws=100_000, random_state=3)
+    report = audit(mechanism, draws=100_000, random_state=3)
     assert report.holds
     assert report.proven_epsilon >= 0.9 * epsilon

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.campaign.mechanisms import LEVELS, MECHANISMS, RANGE, relabelled
 
 import quietcrowd as qc
+from quietcrowd.mechanisms import OptimalMechanism, TwoLayerRandomizedResponse
 from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.mechanisms.channels.table import TableChannel
 from quietcrowd.mechanisms.report_meanings import Likelihoods, ListedMeanings, meanings_in
@@ -55,7 +56,7 @@ def tables(draw):
     if not all(all(column) for column in columns):  # an infinite loss
         columns = [(1,) * len(labels), (3,) * len(labels)]
     weights = np.array(columns).T * 2**30
-    return qc.OptimalMechanism(domain=qc.Categorical(labels), epsilon=1.0, weights=weights)
+    return OptimalMechanism(domain=qc.Categorical(labels), epsilon=1.0, weights=weights)
 
 
 @given(tables(), tables())
@@ -66,11 +67,11 @@ def test_channels_are_the_same_exactly_if_their_laws_are(one, other):
 def test_one_table_for_labels_in_another_order_is_another_channel():
     """Before, both had one hash: a report of the first was sent again for the second."""
     one, other = (qc.Categorical(list(labels)) for labels in ("abcd", "dcba"))
-    first = qc.OptimalMechanism(domain=one, epsilon=2.0, prior={"a": 0.7})
+    first = OptimalMechanism(domain=one, epsilon=2.0, prior={"a": 0.7})
     second = evolve(first, domain=other, prior={"d": 0.7})
     assert second.weights == first.weights
     assert identity(second) != identity(first)
-    same = qc.OptimalMechanism(domain=other, epsilon=2.0, prior={"a": 0.7})
+    same = OptimalMechanism(domain=other, epsilon=2.0, prior={"a": 0.7})
     assert same.weights != first.weights
     assert identity(same) == identity(first)
 
@@ -135,9 +136,7 @@ def test_the_same_number_that_stands_for_no_answer_is_the_same_channel():
 
 
 def test_shared_noise_makes_another_channel_of_the_same_law_of_one_report():
-    two_layer = qc.TwoLayerRandomizedResponse(
-        domain=qc.Categorical(list("ab")), low=0.25, high=0.25
-    )
+    two_layer = TwoLayerRandomizedResponse(domain=qc.Categorical(list("ab")), low=0.25, high=0.25)
     coin = qc.RandomizedResponse(domain=qc.Categorical(list("ab")), flip_probability=0.25)
     assert two_layer.channel == coin.channel
     assert identity(two_layer)["law"] == identity(coin)["law"]
@@ -147,7 +146,7 @@ def test_shared_noise_makes_another_channel_of_the_same_law_of_one_report():
 def test_the_order_of_labels_decides_no_solution():
     """The solver's choice among equally good tables depends on the order of its unknowns."""
     found = {
-        json.dumps(qc.OptimalMechanism(domain=qc.Categorical(labels), epsilon=0.3).channel_identity)
+        json.dumps(OptimalMechanism(domain=qc.Categorical(labels), epsilon=0.3).channel_identity)
         for labels in permutations("abcd")
     }
     assert len(found) == 1

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.exceptions import AnswerError, DroppedRowsWarning
+from quietcrowd.exceptions import AnswerError, DroppedRowsWarning, SimulatedNoiseWarning
 from quietcrowd.mechanisms.sent_again import Marks
 
 ABC = ["a", "b", "c"]
@@ -41,7 +41,7 @@ def read(frame):
 
 def fitted(reports):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)
+        warnings.simplefilter("ignore", SimulatedNoiseWarning)
         return qc.NoiseAware().fit(reports)
 
 

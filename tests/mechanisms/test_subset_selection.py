@@ -4,6 +4,7 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
+from quietcrowd.mechanisms import Mechanism
 
 LETTERS = qc.Categorical(list("abcdefghij"))
 
@@ -43,7 +44,7 @@ def test_weights_that_do_not_follow_are_refused():
     data = qc.SubsetSelection(domain=LETTERS, epsilon=1.0).to_dict()
     for key in ("inside", "outside", "members"):
         with pytest.raises(FormatError, match=key):
-            qc.Mechanism.from_dict({**data, key: data[key] + 1})
+            Mechanism.from_dict({**data, key: data[key] + 1})
 
 
 @pytest.mark.parametrize(

@@ -26,11 +26,9 @@ NUMBERS = qc.Interval(low=0, high=10)
     [
         (qc.RandomizedResponse(domain=COINS, epsilon=1.0), None),
         (qc.LaplaceMechanism(domain=NUMBERS, epsilon=1.0), None),
-        (qc.TwoLayerRandomizedResponse(domain=COINS, low=0.1, high=0.4), (1, 9)),
+        (TwoLayerRandomizedResponse(domain=COINS, low=0.1, high=0.4), (1, 9)),
         (
-            qc.TwoLayerRandomizedResponse(
-                domain=COINS, epsilon=1.0, law="epsilon", null="category"
-            ),
+            TwoLayerRandomizedResponse(domain=COINS, epsilon=1.0, law="epsilon", null="category"),
             (2, 9),
         ),
     ],
@@ -43,7 +41,7 @@ def test_what_a_worker_draws_once(mechanism, shape):
 
 def test_what_was_drawn_is_what_is_used():
     answers = make_crowd(tasks=40, workers=30, seed=1).answers.canonical
-    mechanism = qc.TwoLayerRandomizedResponse(domain=answers.domain, low=0.0, high=1.0)
+    mechanism = TwoLayerRandomizedResponse(domain=answers.domain, low=0.0, high=1.0)
     drawn = np.zeros((1, 30), np.uint64)
     drawn[0, 15:] = 2**32
     reports = mechanism.randomize_tasks(answers, drawn, np.random.default_rng(2)).table
@@ -52,7 +50,7 @@ def test_what_was_drawn_is_what_is_used():
 
 
 def test_sketches_are_of_all_tasks():
-    assert not isinstance(qc.MatrixFactorization(domain=NUMBERS, epsilon=1.0), TaskwiseMechanism)
+    assert not isinstance(MatrixFactorization(domain=NUMBERS, epsilon=1.0), TaskwiseMechanism)
 
 
 STARS = Ordinal(range(5))

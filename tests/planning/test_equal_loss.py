@@ -3,6 +3,7 @@ from attrs import evolve
 
 import quietcrowd as qc
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.mechanisms import TwoLayerRandomizedResponse
 from quietcrowd.planning import CrowdSize
 from quietcrowd.planning.equal_loss import exact_loss, mechanism_within
 
@@ -16,7 +17,7 @@ SIZE = CrowdSize(tasks=40, workers=20, answers=5)
     ("kind", "domain"),
     [
         (qc.RandomizedResponse, LABELS),
-        (qc.TwoLayerRandomizedResponse, LABELS),
+        (TwoLayerRandomizedResponse, LABELS),
         (qc.LaplaceMechanism, NUMBERS),
     ],
     ids=["one-layer", "two-layer", "laplace"],
@@ -28,7 +29,7 @@ def test_a_mechanism_loses_what_is_asked_for(kind, domain, per):
 
 def test_small_claims_may_have_no_mechanism():
     four = qc.Categorical(["a", "b", "c", "d"])
-    maker = qc.TwoLayerRandomizedResponse.from_claimed_epsilon
+    maker = TwoLayerRandomizedResponse.from_claimed_epsilon
     assert exact_loss(mechanism_within(maker, four, 5.0, SIZE), SIZE, "answer") > 4.99
     with pytest.raises(ParameterError, match="two-layer has no parameters"):
         mechanism_within(maker, LABELS, 1.5, SIZE)

@@ -6,6 +6,7 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.mechanisms import MatrixFactorization
 from quietcrowd.planning import CrowdSize, LabelCrowd, plan
 from quietcrowd.planning.planner import PlannedCell, rows_of
 from quietcrowd.planning.simulation import SimulatedError
@@ -85,7 +86,7 @@ def test_what_cannot_be_planned_with_is_said():
         plan(**SMALL, mechanisms="laplace")
     sketch = {**SMALL, "domain": NUMBERS}
     with pytest.raises(ParameterError, match="cannot read it"):
-        plan(**sketch, mechanisms=qc.MatrixFactorization, epsilon=1.0)
+        plan(**sketch, mechanisms=MatrixFactorization, epsilon=1.0)
 
 
 @pytest.mark.parametrize(

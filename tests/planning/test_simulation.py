@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.exceptions import ParameterError
+from quietcrowd.exceptions import ParameterError, SimulatedNoiseWarning
 from quietcrowd.planning import CrowdSize, LabelCrowd, NumberCrowd, simulate
 from quietcrowd.planning.simulation import simulated_size
 
@@ -19,9 +19,9 @@ def test_the_error_is_that_of_the_method_on_these_reports(plain):
     source = crowd.answers
     if mechanism:
         source = mechanism.simulate(source, random_state=5)
-    with pytest.warns(qc.SimulatedNoiseWarning) if mechanism else nullcontext():
+    with pytest.warns(SimulatedNoiseWarning) if mechanism else nullcontext():
         found = simulate(crowd, mechanism, 5)
-    with pytest.warns(qc.SimulatedNoiseWarning) if mechanism else nullcontext():
+    with pytest.warns(SimulatedNoiseWarning) if mechanism else nullcontext():
         estimate = qc.NoiseAware().fit(source)
     assert found.error == qc.error_rate(estimate, crowd.truths)
     assert found.variance == found.error * (1 - found.error)

@@ -6,9 +6,15 @@ from attrs import evolve
 import quietcrowd as qc
 from quietcrowd.domains import Categorical
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms import RandomizedResponse, TwoLayerRandomizedResponse
+from quietcrowd.mechanisms import (
+    DuchiMechanism,
+    HybridMechanism,
+    RandomizedResponse,
+    TwoLayerRandomizedResponse,
+)
 from quietcrowd.privacy import PrivacyGuarantee
 from quietcrowd.privacy.guarantee import are_named, show_loss, task_names
+from quietcrowd.synthesis import PrisCrowd
 
 BINARY = Categorical([0, 1])
 
@@ -107,7 +113,7 @@ def test_a_claim_holds_up_to_the_rounding_of_weights(beyond, holds):
 
 
 def test_a_tiny_claimed_delta_is_not_covered_by_a_larger_one():
-    crowd = qc.PrisCrowd(epsilon0=1.0, bandwidth=0.4, claims=1, k=100, gamma=4.0)
+    crowd = PrisCrowd(epsilon0=1.0, bandwidth=0.4, claims=1, k=100, gamma=4.0)
     guarantee = crowd.guarantee(users=1000)
     assert guarantee.epsilon <= guarantee.claimed_epsilon
     assert guarantee.claimed_delta < 1e-40 < guarantee.delta
@@ -158,7 +164,7 @@ def test_a_paper_is_named_only_where_one_claims():
     domain = qc.Interval(low=0, high=10)
     bounded = [
         kind(domain=domain, epsilon=1.0)
-        for kind in (qc.PiecewiseMechanism, qc.DuchiMechanism, qc.HybridMechanism)
+        for kind in (qc.PiecewiseMechanism, DuchiMechanism, HybridMechanism)
     ]
     sets = qc.SubsetSelection(domain=qc.Categorical(["a", "b", "c"]), epsilon=1.0)
     for mechanism in (*bounded, sets):
@@ -169,7 +175,7 @@ def test_a_paper_is_named_only_where_one_claims():
 
 def test_what_is_not_kept_is_said_whoever_claims_it():
     guarantee = evolve(
-        qc.DuchiMechanism(domain=qc.Interval(low=0, high=1), epsilon=1.0).guarantee(),
+        DuchiMechanism(domain=qc.Interval(low=0, high=1), epsilon=1.0).guarantee(),
         claimed_epsilon=0.5,
     )
     assert "The claim of 0.5 does not hold." in " ".join(str(guarantee).split())

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms import TableChannel
+from quietcrowd.mechanisms.channels import TableChannel
 from quietcrowd.mechanisms.channels.noise import DiscreteLaplace
 from quietcrowd.privacy.loss import LossLaw, channel_law, laplace_law, pure_law
 from quietcrowd.privacy.loss_distribution import (

@@ -13,6 +13,10 @@ from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.accounting.calibration import two_layer_bounds
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.mechanisms import Mechanism, TwoLayerRandomizedResponse
+from quietcrowd.mechanisms.channels import TableChannel
+from quietcrowd.privacy import PrivacyGuarantee
 from quietcrowd.privacy.loss import LossLaw, channel_law, pure_law
 from quietcrowd.privacy.loss_distribution import compose_losses
 from quietcrowd.privacy.tails import (
@@ -56,7 +60,7 @@ def test_a_pair_says_nothing_of_what_is_as_rare_as_its_delta():
 
 
 def test_a_guarantee_with_a_delta_has_a_tail():
-    stated = qc.PrivacyGuarantee(
+    stated = PrivacyGuarantee(
         answers=3,
         epsilon=1.0,
         total_epsilon=3.0,
@@ -74,9 +78,9 @@ def test_a_guarantee_with_a_delta_has_a_tail():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mechanism", qc.Mechanism.registry())
+@pytest.mark.parametrize("mechanism", Mechanism.registry())
 def test_tails_are_no_more_than_pure_losses(mechanism):
-    kind = qc.Mechanism.registry()[mechanism]
+    kind = Mechanism.registry()[mechanism]
     built = kind.from_claimed_epsilon(domain=qc.Ordinal(range(3)), epsilon=1.0)
     stated = built.guarantee(answers=4, tasks=6, linked=2)
     last = math.inf
@@ -92,22 +96,22 @@ def test_tails_are_no_more_than_pure_losses(mechanism):
 
 @pytest.mark.parametrize("probability", [0, 1, -0.1, 2, math.nan, "0.1", True, None])
 def test_probabilities_are_checked(probability):
-    with pytest.raises(qc.ParameterError, match="probability"):
+    with pytest.raises(ParameterError, match="probability"):
         qc.RandomizedResponse(domain=YES_NO, epsilon=1.0).tail(probability)
 
 
 @pytest.mark.parametrize("linked", [0, 5, -1, 1.5, "2"])
-@pytest.mark.parametrize("mechanism", qc.Mechanism.registry())
+@pytest.mark.parametrize("mechanism", Mechanism.registry())
 def test_linked_answers_are_some_of_all(mechanism, linked):
-    kind = qc.Mechanism.registry()[mechanism]
+    kind = Mechanism.registry()[mechanism]
     built = kind.from_claimed_epsilon(domain=qc.Ordinal(range(3)), epsilon=1.0)
-    with pytest.raises(qc.ParameterError, match="linked"):
+    with pytest.raises(ParameterError, match="linked"):
         built.guarantee(answers=4, tasks=4, linked=linked)
 
 
-@pytest.mark.parametrize("mechanism", qc.Mechanism.registry())
+@pytest.mark.parametrize("mechanism", Mechanism.registry())
 def test_a_fact_that_answers_share_is_between_one_and_all(mechanism):
-    kind = qc.Mechanism.registry()[mechanism]
+    kind = Mechanism.registry()[mechanism]
     built = kind.from_claimed_epsilon(domain=qc.Ordinal(range(3)), epsilon=1.0)
     losses = [built.guarantee(answers=6, tasks=6, linked=m).linked_epsilon for m in range(1, 7)]
     stated = built.guarantee(answers=6, tasks=6)
@@ -204,7 +208,7 @@ def test_every_tail_of_randomised_response_is_within_the_bound(labels, epsilon):
 
 def test_every_tail_of_a_table_with_many_laws_is_within_the_bound():
     weights = np.array([[4, 2, 1, 1], [1, 4, 2, 1], [2, 2, 2, 2]], np.uint64) * 2**29
-    channel = qc.TableChannel(weights=weights)
+    channel = TableChannel(weights=weights)
     law = channel_law(channel.weights, channel.epsilon)
     assert not law.is_of_all_pairs
     for probability in (0.01, 0.1, 0.4):
@@ -250,7 +254,7 @@ def test_an_infinite_loss_is_exceeded_by_no_tail_below_its_probability():
 
 
 def test_one_of_several_answers_that_share_a_draw_has_the_tail_of_its_own_law():
-    mechanism = qc.TwoLayerRandomizedResponse(domain=qc.Ordinal([0, 1]), low=0.1, high=0.5)
+    mechanism = TwoLayerRandomizedResponse(domain=qc.Ordinal([0, 1]), low=0.1, high=0.5)
     law = mechanism.loss(20).answer
     assert law.is_of_all_pairs
     for probability in (0.01, 0.2, 0.5):
@@ -261,7 +265,7 @@ def test_one_of_several_answers_that_share_a_draw_has_the_tail_of_its_own_law():
 
 def test_whole_rows_that_share_a_draw_have_the_tails_of_their_own_laws():
     n = 5
-    mechanism = qc.TwoLayerRandomizedResponse(domain=qc.Ordinal([0, 1]), low=0.25, high=0.5)
+    mechanism = TwoLayerRandomizedResponse(domain=qc.Ordinal([0, 1]), low=0.25, high=0.5)
     flips = 0.25 + 0.25 * (np.arange(100_000) + 0.5) / 100_000
     rows = list(itertools.product((0, 1), repeat=n))
     chance = {c: ((1 - flips) ** c * flips ** (n - c)).mean() for c in range(n + 1)}
@@ -283,6 +287,6 @@ def test_whole_rows_that_share_a_draw_have_the_tails_of_their_own_laws():
 
 def test_own_laws_of_rows_say_more_than_the_curve():
     low, high = two_layer_bounds(1.0, 100, labels=2)
-    mechanism = qc.TwoLayerRandomizedResponse(domain=qc.Ordinal([0, 1]), low=low, high=high)
+    mechanism = TwoLayerRandomizedResponse(domain=qc.Ordinal([0, 1]), low=low, high=high)
     curve = composed_tail([(mechanism.loss(100).each, 1)], 0.01)
     assert mechanism.tail(0.01, answers=100).total_epsilon < curve - 1

@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 
 import quietcrowd as qc
+from quietcrowd.formats import write_table
+from quietcrowd.inference import RatioMean
 from quietcrowd.scale import partition_parquet
 from quietcrowd.scale.partition_job import Job
 from quietcrowd.scale.stored_truths import match_truths
@@ -49,7 +51,7 @@ def crowd_files(tmp_path_factory):
     answers = {}
     for kind, domain in DOMAINS.items():
         answers[domain] = qc.Answers.from_frame(draw_rows(kind), domain)
-        qc.write_table(draw_rows(kind), folder / f"{kind}.parquet")
+        write_table(draw_rows(kind), folder / f"{kind}.parquet")
     for name, mechanism in MECHANISMS.items():
         reports = mechanism.simulate(answers[mechanism.domain], random_state=2)
         qc.write_reports(reports, folder / f"{name}.parquet")
@@ -61,7 +63,7 @@ def write(tmp_path):
     """Return what writes a frame to a Parquet file and gives its path."""
 
     def write_rows(frame, name="answers.parquet"):
-        qc.write_table(frame, tmp_path / name)
+        write_table(frame, tmp_path / name)
         return tmp_path / name
 
     return write_rows
@@ -70,7 +72,7 @@ def write(tmp_path):
 @pytest.fixture
 def job(crowd_files, tmp_path):
     store = partition_parquet(crowd_files / "released.parquet", tmp_path / "s", partitions=3)
-    method = qc.RatioMean()
+    method = RatioMean()
     known = match_truths(store, method, None)
     return Job(
         store=store,

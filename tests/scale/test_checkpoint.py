@@ -5,6 +5,7 @@ import pytest
 from attrs import evolve
 
 import quietcrowd as qc
+from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.inference.labels.voting import AccuracyState
 from quietcrowd.inference.loop import LoopProgress
 from quietcrowd.inference.numbers.moon_updates import ErrorModel, TruthPrior
@@ -68,7 +69,7 @@ def test_records_within_a_state_come_back(checkpoint):
 )
 def test_another_run_is_refused(checkpoint, change, words):
     checkpoint.save(LoopProgress(state=STATE, history=(0.0, 1.0)))
-    with pytest.raises(qc.ParameterError, match=words) as error:
+    with pytest.raises(ParameterError, match=words) as error:
         evolve(checkpoint, **change).load()
     assert str(error.value).endswith("Name another file, or delete this one to start again.")
 
@@ -82,7 +83,7 @@ def test_a_run_may_go_on_for_longer(checkpoint):
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"state", b"\x93NUMPY"])
 def test_files_that_are_none(checkpoint, content):
     checkpoint.path.write_bytes(content)
-    with pytest.raises(qc.FormatError, match="this is not a checkpoint"):
+    with pytest.raises(FormatError, match="this is not a checkpoint"):
         checkpoint.load()
 
 
@@ -102,7 +103,7 @@ def test_notes_that_are_wrong(checkpoint, note, words):
     arrays["note"] = np.array(json.dumps(json.loads(str(arrays["note"])) | note))
     with checkpoint.path.open("wb") as file:
         np.savez(file, **arrays)
-    with pytest.raises(qc.FormatError, match=words):
+    with pytest.raises(FormatError, match=words):
         checkpoint.load()
 
 
@@ -124,7 +125,7 @@ def test_arrays_of_another_kind(checkpoint, change, words):
     arrays = kept(checkpoint) | change
     with checkpoint.path.open("wb") as file:
         np.savez(file, **arrays)
-    with pytest.raises(qc.FormatError, match=f"this is not a checkpoint: {words}"):
+    with pytest.raises(FormatError, match=f"this is not a checkpoint: {words}"):
         checkpoint.load()
 
 
@@ -138,14 +139,14 @@ def kept(checkpoint):
 def test_arrays_of_one_kind_are_no_checkpoint(checkpoint):
     with checkpoint.path.open("wb") as file:
         np.save(file, np.zeros(3))
-    with pytest.raises(qc.FormatError, match="this is not a checkpoint"):
+    with pytest.raises(FormatError, match="this is not a checkpoint"):
         checkpoint.load()
 
 
 def test_a_checkpoint_that_runs_code_is_refused(checkpoint):
     with checkpoint.path.open("wb") as file:
         np.savez(file, note=np.array([{}], object), history=np.zeros(1))
-    with pytest.raises(qc.FormatError, match="this is not a checkpoint"):
+    with pytest.raises(FormatError, match="this is not a checkpoint"):
         checkpoint.load()
 
 

@@ -7,7 +7,7 @@ import threading
 import pytest
 from tests.nightly import nightly
 
-import quietcrowd as qc
+from quietcrowd.exceptions import ParameterError
 from quietcrowd.scale import connect
 from quietcrowd.scale.connecting import _interrupts_later
 
@@ -15,7 +15,7 @@ from quietcrowd.scale.connecting import _interrupts_later
 @pytest.mark.parametrize("scheduler", ["local:0", "10.0.0.1:8786", "locals", ""])
 def test_what_is_no_scheduler(scheduler):
     with (
-        pytest.raises(qc.ParameterError, match="tcp://host:port, local, or local:N"),
+        pytest.raises(ParameterError, match="tcp://host:port, local, or local:N"),
         connect(scheduler),
     ):
         pass

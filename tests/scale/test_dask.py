@@ -13,13 +13,15 @@ from tests.campaign.waiting import LONG, in_time
 from tests.nightly import by_day
 
 import quietcrowd as qc
-from quietcrowd.inference import METHODS
+from quietcrowd.exceptions import FormatError
+from quietcrowd.inference import METHODS, ignores_noise
+from quietcrowd.mechanisms import TwoLayerRandomizedResponse
 from quietcrowd.report_domains import Reals
 from quietcrowd.scale import Store, connect, infer_store, partition_parquet, randomize_store
 from quietcrowd.scale.dask import DaskExecutor, _Pending
 from quietcrowd.scale.partition_job import Job
 
-pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning")
 
 LABELS = qc.Categorical(["no", "perhaps", "yes"])
 NUMBERS = qc.Interval(low=0, high=10)
@@ -69,7 +71,7 @@ def test_every_method_finds_there_what_threads_find(cluster, stores, tmp_path, n
         if method.infers_labels(Reals())
         else "numbers"
     )
-    with qc.ignores_noise():
+    with ignores_noise():
         run = partial(infer_store, stores[kind], method)
         expected = run(tmp_path / "here.parquet", n_jobs=2)
         assert_same(run(tmp_path / "there.parquet", executor=cluster), expected)
@@ -239,10 +241,10 @@ def test_a_worker_that_sees_another_store_or_none(cluster, job, crowd_files, tmp
         return list(cluster.sums(Job.tally, job, range(3), None))
 
     job.store.folder.rename(tmp_path / "elsewhere")
-    with pytest.raises(qc.FormatError, match=r"cannot read the store: .*at the same path"):
+    with pytest.raises(FormatError, match=r"cannot read the store: .*at the same path"):
         run()
     partition_parquet(crowd_files / "released.parquet", job.store.folder, partitions=4)
-    with pytest.raises(qc.FormatError, match="already contains a store"):
+    with pytest.raises(FormatError, match="already contains a store"):
         run()
 
 
@@ -253,7 +255,7 @@ def test_a_store_is_sent_as_the_path_to_it(stores):
 
 def test_stores_are_randomised_there_as_here(cluster, stores, tmp_path):
     for name, mechanism in {
-        "two-layer": qc.TwoLayerRandomizedResponse(domain=LABELS, low=0.1, high=0.5),
+        "two-layer": TwoLayerRandomizedResponse(domain=LABELS, low=0.1, high=0.5),
         "null": qc.RandomizedResponse(domain=LABELS, epsilon=1.0, null="category"),
         "released": qc.LaplaceMechanism(domain=NUMBERS, epsilon=1.0, participation="released"),
     }.items():

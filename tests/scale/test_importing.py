@@ -8,10 +8,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.exceptions import FormatError
+from quietcrowd.exceptions import AnswerError, FormatError, MissingMechanismError, ParameterError
+from quietcrowd.formats import write_table
 from quietcrowd.formats.reports import report_note
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.reading import Observations
+from quietcrowd.mechanisms import MatrixFactorization
 from quietcrowd.mechanisms.channels.table import TableChannel
 from quietcrowd.scale import Store, partition_parquet, sources
 
@@ -209,7 +211,7 @@ def test_what_is_no_answer_may_be_left_out(write, tmp_path, partitions):
 )
 def test_wrong_rows_are_named(write, tmp_path, frame, words):
     path = write(frame.reset_index(drop=True))
-    with pytest.raises(qc.AnswerError, match=words) as error:
+    with pytest.raises(AnswerError, match=words) as error:
         partition_parquet(path, tmp_path / "s", domain=DOMAIN, partitions=1)
     assert str(error.value).startswith(f"{path}: ")
     assert "\n" not in str(error.value)
@@ -218,22 +220,22 @@ def test_wrong_rows_are_named(write, tmp_path, frame, words):
 
 def test_rows_far_down_are_named_too(write, tmp_path, partitions):
     frame = pd.DataFrame({"task": range(50), "worker": "u", "label": ["a"] * 40 + ["c"] * 10})
-    with pytest.raises(qc.AnswerError, match="row 40, column 'label': 'c'"):
+    with pytest.raises(AnswerError, match="row 40, column 'label': 'c'"):
         partition_parquet(write(frame), tmp_path / "s", domain=DOMAIN, partitions=partitions)
     again = pd.concat([frame[:40], frame[20:21]])
-    with pytest.raises(qc.AnswerError, match=r"row 40, .* task 20 in row 20 already"):
+    with pytest.raises(AnswerError, match=r"row 40, .* task 20 in row 20 already"):
         partition_parquet(write(again), tmp_path / "s", domain=DOMAIN, partitions=partitions)
 
 
 def test_a_pair_may_be_repeated_in_another_file(write, tmp_path, partitions):
     paths = [write(FRAME, "one.parquet"), write(FRAME[1:2], "two.parquet")]
-    with pytest.raises(qc.AnswerError, match=r"two.parquet: row 0, .*in row 1 of .*one.parquet"):
+    with pytest.raises(AnswerError, match=r"two.parquet: row 0, .*in row 1 of .*one.parquet"):
         partition_parquet(paths, tmp_path / "s", domain=DOMAIN, partitions=partitions)
 
 
 def test_nothing_is_left(write, tmp_path):
     path = write(FRAME.assign(label="c"))
-    with pytest.raises(qc.AnswerError, match="no answer lies in the domain"):
+    with pytest.raises(AnswerError, match="no answer lies in the domain"):
         partition_parquet(path, tmp_path / "s", domain=DOMAIN, out_of_domain="skip")
 
 
@@ -243,26 +245,26 @@ def test_a_device_that_left_tasks_out_is_refused(crowd_files, tmp_path, partitio
     table = reports.to_frame("pyarrow")[1:]
     note = {b"quietcrowd": json.dumps({"mechanism": reports.mechanism.to_dict()}).encode()}
     pq.write_table(table.replace_schema_metadata(note), tmp_path / "r.parquet")
-    with pytest.raises(qc.AnswerError, match="every worker reports every task, but worker 'w0'"):
+    with pytest.raises(AnswerError, match="every worker reports every task, but worker 'w0'"):
         partition_parquet(tmp_path / "r.parquet", tmp_path / "s", partitions=partitions)
 
 
 def test_sketches_cannot_be_partitioned(tmp_path):
     crowd = qc.make_crowd(kind="sparse", tasks=8, workers=9, sparsity=0.5, seed=1)
-    mechanism = qc.MatrixFactorization(domain=crowd.answers.domain, epsilon=1.0)
+    mechanism = MatrixFactorization(domain=crowd.answers.domain, epsilon=1.0)
     reports = mechanism.simulate(crowd.answers, random_state=1)
     qc.write_reports(reports, tmp_path / "r.parquet")
-    with pytest.raises(qc.FormatError, match="sketches, each about all tasks"):
+    with pytest.raises(FormatError, match="sketches, each about all tasks"):
         partition_parquet(tmp_path / "r.parquet", tmp_path / "s")
 
 
 def test_files_that_do_not_go_together(crowd_files, tmp_path):
     paths = [crowd_files / f"{name}.parquet" for name in ("randomised", "laplace")]
-    with pytest.raises(qc.FormatError, match="Infer from each file separately"):
+    with pytest.raises(FormatError, match="Infer from each file separately"):
         partition_parquet(paths, tmp_path / "s")
-    with pytest.raises(qc.FormatError, match="these are randomized reports"):
+    with pytest.raises(FormatError, match="these are randomized reports"):
         partition_parquet(paths[0], tmp_path / "s", domain=DOMAIN)
-    with pytest.raises(qc.MissingMechanismError):
+    with pytest.raises(MissingMechanismError):
         partition_parquet(crowd_files / "labels.parquet", tmp_path / "s")
 
 
@@ -271,7 +273,7 @@ def test_files_that_are_no_parquet(tmp_path):
     broken.write_bytes(b"PAR1, but no more")
     other.write_text("task,worker,label\n")
     for path, words in ((broken, "cannot be read as Parquet"), (other, r"end in \.parquet")):
-        with pytest.raises(qc.FormatError, match=words):
+        with pytest.raises(FormatError, match=words):
             partition_parquet(path, tmp_path / "s", domain=DOMAIN)
     with pytest.raises(FileNotFoundError):
         partition_parquet(tmp_path / "none.parquet", tmp_path / "s", domain=DOMAIN)
@@ -289,16 +291,16 @@ def test_files_that_are_no_parquet(tmp_path):
     ],
 )
 def test_parameters_are_checked(write, tmp_path, parameters, words):
-    with pytest.raises(qc.ParameterError, match=words):
+    with pytest.raises(ParameterError, match=words):
         partition_parquet(write(FRAME), tmp_path / "s", **{"domain": DOMAIN, **parameters})
 
 
 def test_no_file_and_what_is_there_already(write, tmp_path):
-    with pytest.raises(qc.ParameterError, match="at least one file"):
+    with pytest.raises(ParameterError, match="at least one file"):
         partition_parquet([], tmp_path / "s", domain=DOMAIN)
     path = write(FRAME)
     store = partition_parquet(path, tmp_path / "s", domain=DOMAIN)
-    with pytest.raises(qc.ParameterError, match="already exists"):
+    with pytest.raises(ParameterError, match="already exists"):
         partition_parquet(path, tmp_path / "s", domain=qc.Categorical(["a", "b", "c"]))
     assert Store.open(tmp_path / "s").fingerprint == store.fingerprint
     with pytest.raises(FileNotFoundError, match="no such folder"):
@@ -326,9 +328,9 @@ def test_the_number_of_partitions_follows_that_of_the_rows(write, tmp_path, monk
 def test_a_column_that_is_there_twice(tmp_path, name):
     table, path = pa.Table.from_pandas(FRAME), tmp_path / "a.parquet"
     pq.write_table(table.append_column(name, table[name]), path)
-    with pytest.raises(qc.FormatError, match=f"a.parquet: 2 columns have the name '{name}'"):
+    with pytest.raises(FormatError, match=f"a.parquet: 2 columns have the name '{name}'"):
         partition_parquet(path, tmp_path / "s", domain=DOMAIN)
-    with pytest.raises(qc.FormatError, match=f"a.parquet: 2 columns have the name '{name}'"):
+    with pytest.raises(FormatError, match=f"a.parquet: 2 columns have the name '{name}'"):
         qc.read_answers(path, DOMAIN)
 
 
@@ -339,9 +341,9 @@ def test_ids_that_arrow_cannot_print(tmp_path, name):
     place = table.column_names.index(name)
     pq.write_table(table.set_column(place, name, halves), path)
     words = f"'{name}' has halffloat values; .* Convert them to strings first"
-    with pytest.raises(qc.AnswerError, match=words):
+    with pytest.raises(AnswerError, match=words):
         partition_parquet(path, tmp_path / "s", domain=DOMAIN)
-    with pytest.raises(qc.AnswerError, match=words):
+    with pytest.raises(AnswerError, match=words):
         qc.read_answers(path, DOMAIN)
 
 
@@ -356,7 +358,7 @@ def test_a_file_made_of_a_frame_of_reports_is_none_of_answers(tmp_path):
     reports = qc.RandomizedResponse(domain=domain, epsilon=1.0).randomize(crowd.answers)
     path = tmp_path / "a.parquet"
     reports.to_frame().to_parquet(path)
-    with pytest.raises(qc.FormatError, match="these are randomized reports"):
+    with pytest.raises(FormatError, match="these are randomized reports"):
         partition_parquet(path, tmp_path / "s", domain=domain)
     assert partition_parquet(path, tmp_path / "s").mechanism == reports.mechanism
 
@@ -366,9 +368,9 @@ def test_a_store_never_counts_a_report_twice(tmp_path):
     note = report_note(qc.RandomizedResponse(domain=DOMAIN, epsilon=1.0), simulated=False)
     frame = FRAME.assign(again=[False, True, False, False], campaign="one")
     one, other, copied = (tmp_path / f"{name}.parquet" for name in ("one", "other", "copied"))
-    qc.write_table(frame, one, note)
-    qc.write_table(FRAME.assign(worker=["x", "y", "x", "z"]), other, note)
-    qc.write_table(frame, copied, {**note, "copies": {"7": "7", "8": "7"}})
+    write_table(frame, one, note)
+    write_table(FRAME.assign(worker=["x", "y", "x", "z"]), other, note)
+    write_table(frame, copied, {**note, "copies": {"7": "7", "8": "7"}})
     assert len(rows_of(partition_parquet(one, tmp_path / "alone"))) == 4
     with pytest.raises(FormatError, match=r"one\.parquet: some reports were sent again"):
         partition_parquet([one, other], tmp_path / "both")

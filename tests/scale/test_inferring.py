@@ -13,15 +13,23 @@ from attrs import evolve
 from tests.nightly import nightly
 
 import quietcrowd as qc
+from quietcrowd.exceptions import (
+    AnswerError,
+    FormatError,
+    NoiseIgnoredWarning,
+    NoSignalWarning,
+    ParameterError,
+    SimulatedNoiseWarning,
+)
 from quietcrowd.gold import KnownTruthError
-from quietcrowd.inference import METHODS
+from quietcrowd.inference import CATD, CRH, METHODS, MOON, RatioMean
 from quietcrowd.inference.reading import Observations
 from quietcrowd.scale import Store, infer_store, partition_parquet
 from quietcrowd.scale.executor import ThreadExecutor
 from quietcrowd.scale.partition_job import LastPass
 from quietcrowd.scale.stored_truths import match_truths
 
-pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning")
 
 DOMAINS = {
     "labels": qc.Categorical(["no", "perhaps", "yes"]),
@@ -47,7 +55,7 @@ CASES = [
 BY_DAY = [case if case[0] in SOURCES or case[1] in DOMAINS else nightly(*case) for case in CASES]
 """Reports to methods that know the noise; to others answers, and reports at night."""
 
-METHODS_OF_TWO_KINDS = [qc.CRH(loss="zero-one"), qc.CATD(loss="zero-one")]
+METHODS_OF_TWO_KINDS = [CRH(loss="zero-one"), CATD(loss="zero-one")]
 
 
 @pytest.fixture(scope="module")
@@ -171,16 +179,16 @@ def test_wrong_known_truths_are_refused_as_in_memory(stores, in_memory, tmp_path
     [
         ("labels", qc.Mean()),
         ("numbers", qc.WeightedVote()),
-        ("numbers", qc.RatioMean()),
-        ("randomised", qc.MOON()),
+        ("numbers", RatioMean()),
+        ("randomised", MOON()),
     ],
 )
 def test_what_a_method_cannot_use_it_refuses_as_in_memory(
     stores, in_memory, tmp_path, source, method
 ):
-    with pytest.raises(qc.AnswerError) as here:
+    with pytest.raises(AnswerError) as here:
         infer_store(stores(source, 3), method, tmp_path / "t.parquet")
-    with pytest.raises(qc.AnswerError) as there:
+    with pytest.raises(AnswerError) as there:
         method.fit(in_memory(source))
     assert str(here.value) == str(there.value)
 
@@ -188,9 +196,9 @@ def test_what_a_method_cannot_use_it_refuses_as_in_memory(
 @pytest.mark.parametrize(
     ("truths", "workers", "error", "words"),
     [
-        ("t.csv", None, qc.FormatError, r"ends in \.parquet"),
+        ("t.csv", None, FormatError, r"ends in \.parquet"),
         ("no/t.parquet", None, FileNotFoundError, "no such folder"),
-        ("t.parquet", "w.txt", qc.FormatError, "name ends in"),
+        ("t.parquet", "w.txt", FormatError, "name ends in"),
         ("folder.parquet", None, IsADirectoryError, "name a file"),
         ("t.parquet", "folder.parquet", IsADirectoryError, "name a file"),
     ],
@@ -224,7 +232,7 @@ def test_nothing_is_written_over_another(stores, tmp_path, names, words):
     (tmp_path / "S").symlink_to(store.folder)
     (tmp_path / "T").mkdir()
     paths = [None if name is None else tmp_path / name for name in names]
-    with pytest.raises(qc.ParameterError, match=words):
+    with pytest.raises(ParameterError, match=words):
         infer_store(store, qc.MajorityVote(), paths[0], paths[1], checkpoint=paths[2])
     assert store.folder.joinpath("store.json").read_bytes() == before
     assert sorted(os.listdir(tmp_path)) == ["S", "T"]
@@ -241,7 +249,7 @@ def test_a_store_without_an_answer(tmp_path):
     qc.write_reports(reports, tmp_path / "r.parquet")
     store = partition_parquet(tmp_path / "r.parquet", tmp_path / "s")
     assert (len(store), store.dropped.null_reports) == (0, 1)
-    with pytest.raises(qc.AnswerError, match="there is no answer"):
+    with pytest.raises(AnswerError, match="there is no answer"):
         infer_store(store, qc.MajorityVote(), tmp_path / "t.parquet")
 
 
@@ -282,7 +290,7 @@ def test_a_run_that_was_stopped_goes_on(stores, tmp_path, name, source):
     method = METHODS[name](max_iter=6, tol=0.0)
     target, kept = tmp_path / "t.parquet", tmp_path / "run.checkpoint"
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", qc.NoiseIgnoredWarning)
+        warnings.simplefilter("ignore", NoiseIgnoredWarning)
         expected = infer_store(stores(source, 3), method, target)
         whole = target.read_bytes()
         target.unlink()
@@ -391,12 +399,12 @@ def test_a_run_starts_from_an_earlier_estimate_as_in_memory(
 def test_starts_that_do_not_fit_are_refused(stores, in_memory, tmp_path):
     store, truths = stores("labels", 1), tmp_path / "truths.parquet"
     start = qc.WeightedVote().fit(in_memory("labels"))
-    with pytest.raises(qc.ParameterError, match="an estimate of NoiseAware; got one of Weighted"):
+    with pytest.raises(ParameterError, match="an estimate of NoiseAware; got one of Weighted"):
         infer_store(store, qc.NoiseAware(), truths, start=start)
     found = infer_store(stores("numbers", 1), qc.NoiseAware(), truths)
-    with pytest.raises(qc.ParameterError, match="start must be an estimate for Categorical"):
+    with pytest.raises(ParameterError, match="start must be an estimate for Categorical"):
         infer_store(store, qc.NoiseAware(), truths, start=found)
-    with pytest.raises(qc.ParameterError, match="a checkpoint, not both"):
+    with pytest.raises(ParameterError, match="a checkpoint, not both"):
         infer_store(store, qc.WeightedVote(), truths, start=start, checkpoint=tmp_path / "c")
     vote = infer_store(store, qc.MajorityVote(), truths)
     assert_same(
@@ -406,7 +414,7 @@ def test_starts_that_do_not_fit_are_refused(stores, in_memory, tmp_path):
 
 
 def test_threads_are_counted(stores, tmp_path):
-    with pytest.raises(qc.ParameterError, match="n_jobs must be a whole number"):
+    with pytest.raises(ParameterError, match="n_jobs must be a whole number"):
         infer_store(stores("labels", 1), qc.MajorityVote(), tmp_path / "t.parquet", n_jobs=0)
     assert os.listdir(tmp_path) == []
 
@@ -425,11 +433,11 @@ def test_simulated_reports_and_an_epsilon_of_0_are_told(tmp_path):
             infer_store(store, qc.MajorityVote(), tmp_path / "t.parquet")
         assert {one.filename for one in seen} == {__file__}
         told[name] = [one.category for one in seen]
-    assert told["real"] == [qc.NoiseIgnoredWarning]
+    assert told["real"] == [NoiseIgnoredWarning]
     assert told["simulated"] == [
-        qc.SimulatedNoiseWarning,
-        qc.NoSignalWarning,
-        qc.NoiseIgnoredWarning,
+        SimulatedNoiseWarning,
+        NoSignalWarning,
+        NoiseIgnoredWarning,
     ]
 
 

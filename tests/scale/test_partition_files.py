@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 import quietcrowd as qc
+from quietcrowd.exceptions import FormatError
 from quietcrowd.scale import Store, connect, infer_store, partition_parquet, randomize_store
 from quietcrowd.scale.partition_files import (
     IDS,
@@ -69,7 +70,7 @@ def test_headers_that_are_wrong(folder, place, content):
     text = bytearray(path.read_bytes())
     text[place : place + len(content)] = content
     path.write_bytes(text)
-    with pytest.raises(qc.FormatError, match=r"offsets\.npy: this is not an array of numbers"):
+    with pytest.raises(FormatError, match=r"offsets\.npy: this is not an array of numbers"):
         map_array(folder, "offsets")
 
 
@@ -87,7 +88,7 @@ def test_a_header_is_read_without_compiling_it(folder, monkeypatch):
 def test_ids_that_are_broken(folder, content):
     path = folder / "tasks.arrow"
     path.write_bytes(path.read_bytes()[:200] + content)
-    with pytest.raises(qc.FormatError, match=r"tasks\.arrow: the ids cannot be read"):
+    with pytest.raises(FormatError, match=r"tasks\.arrow: the ids cannot be read"):
         read_ids(folder, 1)
 
 
@@ -99,12 +100,12 @@ def test_ids_that_are_no_text(folder):
     table = pa.table({"task": text})
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
         writer.write_table(table)
-    with pytest.raises(qc.FormatError, match=r"tasks\.arrow: the ids cannot be read"):
+    with pytest.raises(FormatError, match=r"tasks\.arrow: the ids cannot be read"):
         read_ids(folder, 1)
 
 
 def test_ids_of_which_some_are_missing(folder):
-    with pytest.raises(qc.FormatError, match=r"tasks\.arrow: there are 1 ids \(string\), not 2"):
+    with pytest.raises(FormatError, match=r"tasks\.arrow: there are 1 ids \(string\), not 2"):
         read_ids(folder, 2)
 
 
@@ -151,7 +152,7 @@ def test_what_was_written_is_right(store, arrays, tmp_path):
 )
 def test_numbers_that_kernels_must_not_see(store, arrays, tmp_path, name, place, value, words):
     arrays[name][place] = value
-    with pytest.raises(qc.FormatError, match=rf"p/(\w+\.npy|{IDS}): .*{words}"):
+    with pytest.raises(FormatError, match=rf"p/(\w+\.npy|{IDS}): .*{words}"):
         rewrite(store, arrays, tmp_path)
 
 
@@ -169,19 +170,19 @@ def test_numbers_that_kernels_must_not_see(store, arrays, tmp_path, name, place,
 )
 def test_arrays_of_another_kind(store, arrays, tmp_path, name, change):
     arrays[name] = change(arrays[name])
-    with pytest.raises(qc.FormatError, match=rf"{name}\.npy: "):
+    with pytest.raises(FormatError, match=rf"{name}\.npy: "):
         rewrite(store, arrays, tmp_path)
 
 
 def test_a_task_longer_than_the_longest(store, arrays, tmp_path):
     arrays["offsets"][1:-1] = arrays["offsets"][-1]
-    with pytest.raises(qc.FormatError, match=r"offsets\.npy: a task has \d+ answers, the longest"):
+    with pytest.raises(FormatError, match=r"offsets\.npy: a task has \d+ answers, the longest"):
         rewrite(store, arrays, tmp_path)
 
 
 def test_other_ids(store, arrays, tmp_path):
     ids = pa.array([f"{task}!" for task in store.task_ids(1).to_pylist()])
-    with pytest.raises(qc.FormatError, match=r"tasks\.arrow: the hashes of the ids"):
+    with pytest.raises(FormatError, match=r"tasks\.arrow: the hashes of the ids"):
         rewrite(store, arrays, tmp_path, ids)
 
 
@@ -192,7 +193,7 @@ def test_numbers_beyond_the_ends(crowd_files, tmp_path, name):
     store = partition_parquet(path, tmp_path / "s", domain=domain, partitions=2)
     note = store.folder / "store.json"
     note.write_text(json.dumps(json.loads(note.read_text()) | {"high": 0.5}))
-    with pytest.raises(qc.FormatError, match=r"values\.npy: a number is not from .* to 0\.5"):
+    with pytest.raises(FormatError, match=r"values\.npy: a number is not from .* to 0\.5"):
         Store.open(store.folder).partition(0)
 
 
@@ -207,10 +208,10 @@ def flip(store, name, place):
 @pytest.mark.parametrize("name", ["offsets.npy", "worker_codes.npy", "values.npy", "draws.npy"])
 def test_one_changed_bit_stops_a_run(store, tmp_path, name):
     flip(store, name, 136)
-    with pytest.raises(qc.FormatError, match="partition-00001"):
+    with pytest.raises(FormatError, match="partition-00001"):
         infer_store(Store.open(store.folder), qc.MajorityVote(), tmp_path / "t.parquet")
     mechanism = qc.RandomizedResponse(domain=store.domain, epsilon=1.0)
-    with pytest.raises(qc.FormatError, match="partition-00001"):
+    with pytest.raises(FormatError, match="partition-00001"):
         randomize_store(Store.open(store.folder), mechanism, tmp_path / "r")
     assert [path.name for path in tmp_path.iterdir()] == ["s"]
 
@@ -218,7 +219,7 @@ def test_one_changed_bit_stops_a_run(store, tmp_path, name):
 def test_a_store_is_verified_anew_by_every_run(store, tmp_path):
     infer_store(store, qc.MajorityVote(), tmp_path / "t.parquet")
     flip(store, "values.npy", 130)
-    with pytest.raises(qc.FormatError, match="partition-00001"):
+    with pytest.raises(FormatError, match="partition-00001"):
         infer_store(store, qc.MajorityVote(), tmp_path / "t.parquet")
 
 
@@ -226,7 +227,7 @@ def test_a_checkpoint_does_not_go_on_with_changed_answers(store, tmp_path):
     kept, target = tmp_path / "c", tmp_path / "t.parquet"
     infer_store(store, qc.WeightedVote(max_iter=2, tol=0.0), target, checkpoint=kept)
     flip(store, "values.npy", 130)
-    with pytest.raises(qc.FormatError, match="partition-00001"):
+    with pytest.raises(FormatError, match="partition-00001"):
         infer_store(
             Store.open(store.folder),
             qc.WeightedVote(max_iter=4, tol=0.0),
@@ -239,7 +240,7 @@ def test_a_checkpoint_does_not_go_on_with_changed_answers(store, tmp_path):
 def test_workers_of_a_cluster_verify_what_they_read(store, tmp_path):
     """As threads do, which are tried by day; it needs a cluster of its own."""
     flip(store, "values.npy", 130)
-    with connect("local:1") as cluster, pytest.raises(qc.FormatError, match="partition-00001"):
+    with connect("local:1") as cluster, pytest.raises(FormatError, match="partition-00001"):
         infer_store(
             Store.open(store.folder), qc.MajorityVote(), tmp_path / "t.parquet", executor=cluster
         )

@@ -7,11 +7,21 @@ import pytest
 from tests.mechanisms.added import added
 
 import quietcrowd as qc
-from quietcrowd.mechanisms import Mechanism
+from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.formats import write_table
+from quietcrowd.inference import RatioMean, WeightedMean, ignores_noise
+from quietcrowd.mechanisms import (
+    DuchiMechanism,
+    HybridMechanism,
+    MatrixFactorization,
+    Mechanism,
+    OptimalMechanism,
+    TwoLayerRandomizedResponse,
+)
 from quietcrowd.mechanisms.taskwise import TaskwiseMechanism
 from quietcrowd.scale import Store, infer_store, partition_parquet, randomize_store
 
-pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning")
 
 LABELS = qc.Categorical(["no", "perhaps", "yes"])
 NUMBERS = qc.Interval(low=0, high=10)
@@ -20,17 +30,17 @@ MECHANISMS = {
     "one-layer": qc.RandomizedResponse(domain=LABELS, epsilon=1.0),
     "subset-selection": qc.SubsetSelection(domain=LABELS, epsilon=1.0),
     "null": qc.RandomizedResponse(domain=LABELS, epsilon=1.0, null="category"),
-    "optimal": qc.OptimalMechanism(domain=LABELS, epsilon=1.0, prior={"no": 0.7}),
-    "two-layer": qc.TwoLayerRandomizedResponse(domain=LABELS, low=0.1, high=0.4),
-    "two-layer-null": qc.TwoLayerRandomizedResponse(
+    "optimal": OptimalMechanism(domain=LABELS, epsilon=1.0, prior={"no": 0.7}),
+    "two-layer": TwoLayerRandomizedResponse(domain=LABELS, low=0.1, high=0.4),
+    "two-layer-null": TwoLayerRandomizedResponse(
         domain=LABELS, epsilon=1.0, law="epsilon", null="category"
     ),
     "laplace": qc.LaplaceMechanism(domain=NUMBERS, epsilon=1.0, fill=None),
     "filled": qc.LaplaceMechanism(domain=NUMBERS, epsilon=1.0),
     "released": qc.LaplaceMechanism(domain=NUMBERS, epsilon=1.0, participation="released"),
     "piecewise": qc.PiecewiseMechanism(domain=NUMBERS, epsilon=1.0),
-    "duchi": qc.DuchiMechanism(domain=NUMBERS, epsilon=1.0),
-    "hybrid": qc.HybridMechanism(domain=NUMBERS, epsilon=1.0),
+    "duchi": DuchiMechanism(domain=NUMBERS, epsilon=1.0),
+    "hybrid": HybridMechanism(domain=NUMBERS, epsilon=1.0),
 }
 MECHANISMS |= added(LABELS, map(type, MECHANISMS.values()))
 
@@ -53,7 +63,7 @@ def coins(tmp_path_factory):
     folder = tmp_path_factory.mktemp("coins")
     tasks, workers = np.divmod(np.arange(60 * 400), 400)
     frame = pd.DataFrame({"task": tasks, "worker": workers, "label": 1})
-    qc.write_table(frame, folder / "a.parquet")
+    write_table(frame, folder / "a.parquet")
     return partition_parquet(folder / "a.parquet", folder / "s", domain=COINS, partitions=5)
 
 
@@ -115,10 +125,10 @@ def test_the_same_reports_in_memory_tell_the_same(stores, tmp_path, name):
         simulated=True,
     )
     qc.write_reports(reports, tmp_path / "r.parquet")
-    method = qc.RatioMean() if name == "released" else qc.MajorityVote()
+    method = RatioMean() if name == "released" else qc.MajorityVote()
     if name in ("laplace", "filled"):
-        method = qc.WeightedMean()
-    with qc.ignores_noise():
+        method = WeightedMean()
+    with ignores_noise():
         expected = method.fit(qc.read_reports(tmp_path / "r.parquet"))
         found = infer_store(store, method, tmp_path / "t.parquet")
     truths = pd.read_parquet(found.truths).sort_values("task", ignore_index=True)
@@ -146,7 +156,7 @@ def of_workers(store):
 
 
 def test_a_worker_flips_with_one_secret_probability_in_all_partitions(coins, tmp_path):
-    mechanism = qc.TwoLayerRandomizedResponse(domain=COINS, low=0.0, high=1.0)
+    mechanism = TwoLayerRandomizedResponse(domain=COINS, low=0.0, high=1.0)
     store = randomize_store(coins, mechanism, tmp_path / "r", random_state=3)
     flips = of_workers(store)
     # With p uniform on 0 to 1, the number of flips of 60 is uniform on 0 to 60: a variance of
@@ -169,7 +179,7 @@ def test_a_worker_flips_with_one_secret_probability_in_all_partitions(coins, tmp
 
 
 def test_answers_and_null_have_a_secret_probability_each(coins, tmp_path):
-    mechanism = qc.TwoLayerRandomizedResponse(
+    mechanism = TwoLayerRandomizedResponse(
         domain=COINS, epsilon=2.0, law="epsilon", null="category"
     )
     store = randomize_store(coins, mechanism, tmp_path / "r", random_state=3)
@@ -223,15 +233,15 @@ def test_public_lists_name_tasks_and_workers_without_an_answer(stores, tmp_path)
 @pytest.mark.parametrize(
     ("lists", "error", "words"),
     [
-        ({"tasks": ["task 1"]}, qc.ParameterError, "both tasks= and workers="),
-        ({"tasks": ["task 1"], "workers": range(12)}, qc.AnswerError, "worker 'w.*' of the store"),
+        ({"tasks": ["task 1"]}, ParameterError, "both tasks= and workers="),
+        ({"tasks": ["task 1"], "workers": range(12)}, AnswerError, "worker 'w.*' of the store"),
         (
             {"tasks": ["task 1"], "workers": [f"w{one}" for one in range(12)]},
-            qc.AnswerError,
+            AnswerError,
             "task 'task .*' of the store is not in the list of tasks",
         ),
-        ({"random_state": -1}, qc.ParameterError, "random_state"),
-        ({"n_jobs": 0}, qc.ParameterError, "n_jobs"),
+        ({"random_state": -1}, ParameterError, "random_state"),
+        ({"n_jobs": 0}, ParameterError, "n_jobs"),
     ],
 )
 def test_what_does_not_go_together(stores, tmp_path, lists, error, words):
@@ -241,20 +251,20 @@ def test_what_does_not_go_together(stores, tmp_path, lists, error, words):
 
 
 def test_what_cannot_be_randomised_task_by_task(stores, tmp_path, monkeypatch):
-    sketches = qc.MatrixFactorization(domain=NUMBERS, epsilon=1.0)
-    with pytest.raises(qc.ParameterError, match="all answers of a worker together"):
+    sketches = MatrixFactorization(domain=NUMBERS, epsilon=1.0)
+    with pytest.raises(ParameterError, match="all answers of a worker together"):
         randomize_store(stores[NUMBERS], sketches, tmp_path / "r")
-    with pytest.raises(qc.AnswerError, match="the mechanism expects"):
+    with pytest.raises(AnswerError, match="the mechanism expects"):
         randomize_store(stores[LABELS], MECHANISMS["laplace"], tmp_path / "r")
     reports = randomize_store(
         stores[LABELS], MECHANISMS["one-layer"], tmp_path / "r", random_state=1
     )
-    with pytest.raises(qc.AnswerError, match="already randomized"):
+    with pytest.raises(AnswerError, match="already randomized"):
         randomize_store(reports, MECHANISMS["one-layer"], tmp_path / "again")
-    with pytest.raises(qc.ParameterError, match="already exists"):
+    with pytest.raises(ParameterError, match="already exists"):
         randomize_store(stores[LABELS], MECHANISMS["one-layer"], tmp_path / "r")
     monkeypatch.setattr("quietcrowd.mechanisms.taskwise.MAX_CELLS", 40 * 12 - 1)
-    with pytest.raises(qc.ParameterError, match="need 480 reports, and the limit is 479"):
+    with pytest.raises(ParameterError, match="need 480 reports, and the limit is 479"):
         randomize_store(stores[NUMBERS], MECHANISMS["filled"], tmp_path / "filled")
 
 
@@ -262,7 +272,7 @@ def test_reports_do_not_tell_the_order_that_answers_came_in(crowd_files, tmp_pat
     frame = pd.read_parquet(crowd_files / "labels.parquet")
     made = []
     for place, rows in enumerate((frame, frame[::-1])):
-        qc.write_table(rows, tmp_path / f"{place}.parquet")
+        write_table(rows, tmp_path / f"{place}.parquet")
         store = partition_parquet(
             tmp_path / f"{place}.parquet", tmp_path / f"s{place}", domain=LABELS, partitions=3
         )
@@ -300,7 +310,7 @@ def test_nobody_can_write_another_attempt_into_the_store(stores, tmp_path, monke
 
 def test_reports_do_not_go_into_the_store_of_answers(stores):
     before = sorted(stores[LABELS].folder.iterdir())
-    with pytest.raises(qc.ParameterError, match="is inside the input"):
+    with pytest.raises(ParameterError, match="is inside the input"):
         randomize_store(stores[LABELS], MECHANISMS["one-layer"], stores[LABELS].folder / "reports")
     assert sorted(stores[LABELS].folder.iterdir()) == before
 
@@ -323,7 +333,7 @@ def test_partitions_that_others_wrote_as_well_are_forgotten(stores, tmp_path):
         "store.json",
         "workers.parquet",
     ]
-    with qc.ignores_noise():
+    with ignores_noise():
         found = infer_store(Store.open(made.folder), qc.MajorityVote(), tmp_path / "t.parquet")
     assert found.truths.exists()
 
@@ -338,7 +348,7 @@ def test_rows_left_out_for_their_answer_are_refused_where_that_shows(tmp_path, n
         {"task": ["t", "u", "u"], "worker": ["a", "a", "b"], "label": [inside, inside, outside]}
     )
     frame.loc[3] = ["v", "c", None]
-    qc.write_table(frame, tmp_path / "a.parquet")
+    write_table(frame, tmp_path / "a.parquet")
     options = {"domain": mechanism.domain, "out_of_domain": "skip"}
     store = partition_parquet(tmp_path / "a.parquet", tmp_path / "s", **options)
     randomize = partial(randomize_store, store, mechanism)
@@ -347,7 +357,7 @@ def test_rows_left_out_for_their_answer_are_refused_where_that_shows(tmp_path, n
         assert made.workers.to_pylist() == ["a", "b", "c"]
         assert len(made) + made.dropped.null_reports == 9
         return
-    with pytest.raises(qc.AnswerError, match=r"answer: 2\. .* participation_public=True"):
+    with pytest.raises(AnswerError, match=r"answer: 2\. .* participation_public=True"):
         randomize(tmp_path / "r", seed=1)
     assert not (tmp_path / "r").exists()
     made = randomize(tmp_path / "r", participation_public=True)

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import quietcrowd as qc
+from quietcrowd.exceptions import FormatError
 from quietcrowd.scale import Store, is_store, partition_parquet
 
 
@@ -63,7 +63,7 @@ def test_what_is_a_store(store, tmp_path):
 
 
 def test_a_folder_that_holds_none(tmp_path):
-    with pytest.raises(qc.FormatError, match="there is no store; quietcrowd partition creates one"):
+    with pytest.raises(FormatError, match="there is no store; quietcrowd partition creates one"):
         Store.open(tmp_path)
     with pytest.raises(FileNotFoundError):
         Store.open(tmp_path / "none")
@@ -94,7 +94,7 @@ def test_a_folder_that_holds_none(tmp_path):
 def test_a_note_that_is_wrong(store, change, words):
     path = store.folder / "store.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
-    with pytest.raises(qc.FormatError, match=words):
+    with pytest.raises(FormatError, match=words):
         Store.open(store.folder)
 
 
@@ -115,7 +115,7 @@ def test_a_note_whose_partitions_are_wrong(store, change, words):
     note = json.loads(path.read_text())
     note["partitions"][1] |= change
     path.write_text(json.dumps(note))
-    with pytest.raises(qc.FormatError, match=rf"store\.json: .*{words}"):
+    with pytest.raises(FormatError, match=rf"store\.json: .*{words}"):
         Store.open(store.folder)
 
 
@@ -132,7 +132,7 @@ def test_a_note_whose_partitions_are_wrong(store, change, words):
 def test_workers_that_are_wrong(store, change):
     path = store.folder / "workers.parquet"
     pq.write_table(change(pq.read_table(path)), path)
-    with pytest.raises(qc.FormatError, match=r"workers\.parquet: this cannot be read"):
+    with pytest.raises(FormatError, match=r"workers\.parquet: this cannot be read"):
         Store.open(store.folder)
 
 
@@ -146,7 +146,7 @@ def test_a_changed_bit_among_the_workers_is_seen_or_means_nothing(store):
         path.write_bytes(changed)
         try:
             found = Store.open(store.folder).fingerprint
-        except qc.FormatError:
+        except FormatError:
             refused += 1
         else:
             assert found == store.fingerprint
@@ -156,18 +156,18 @@ def test_a_changed_bit_among_the_workers_is_seen_or_means_nothing(store):
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"format": "quietcrowd-store", "version": 1}'])
 def test_a_note_that_is_none(store, text):
     (store.folder / "store.json").write_text(text)
-    with pytest.raises(qc.FormatError):
+    with pytest.raises(FormatError):
         Store.open(store.folder)
 
 
 def test_files_that_are_cut_off_missing_or_broken(store):
     values = store.folder / "partition-00001" / "values.npy"
     values.write_bytes(values.read_bytes()[:-1])
-    with pytest.raises(qc.FormatError, match=r"values\.npy: this file has [\d,]+ bytes, not"):
+    with pytest.raises(FormatError, match=r"values\.npy: this file has [\d,]+ bytes, not"):
         Store.open(store.folder)
     shutil.rmtree(store.folder / "partition-00001")
-    with pytest.raises(qc.FormatError, match="this file is missing"):
+    with pytest.raises(FormatError, match="this file is missing"):
         Store.open(store.folder)
     (store.folder / "workers.parquet").write_bytes(b"PAR1")
-    with pytest.raises(qc.FormatError, match=r"workers\.parquet: this cannot be read"):
+    with pytest.raises(FormatError, match=r"workers\.parquet: this cannot be read"):
         Store.open(store.folder)

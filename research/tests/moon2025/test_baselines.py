@@ -25,7 +25,7 @@ from quietcrowd_research.moon2025.baselines import (
     normal_laplace_quantile,
 )
 
-pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning")
 
 CROWD = make_crowd(kind="sparse", tasks=60, workers=40, sparsity=0.5, truths="uniform", seed=2)
 

@@ -3,6 +3,7 @@
 from functools import partial
 
 import quietcrowd as qc
+from quietcrowd.inference import CRH
 from quietcrowd_research.moon2025.fit_times import fit_times
 
 
@@ -11,8 +12,8 @@ def test_a_row_for_each_epsilon_and_method():
     laplace = partial(qc.LaplaceMechanism, domain=crowd.answers.domain, fill=None)
     frame = fit_times(
         crowd,
-        methods={"mean": qc.Mean(), "crh": qc.CRH()},
-        plain=qc.CRH(),
+        methods={"mean": qc.Mean(), "crh": CRH()},
+        plain=CRH(),
         mechanisms={1.0: laplace(epsilon=1.0), 5.0: laplace(epsilon=5.0)},
         trials=2,
         seed=0,

@@ -1,3 +1,6 @@
 """Audits of privacy guarantees by attacks on real reports."""
 
-__all__: list[str] = []
+from quietcrowd.auditing.audits import audit
+from quietcrowd.auditing.report import AuditReport
+
+__all__ = ["AuditReport", "audit"]

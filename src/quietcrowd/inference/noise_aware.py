@@ -82,7 +82,8 @@ class NoiseAware(FittingMethod):
     >>> import warnings
     >>> import numpy as np
     >>> import quietcrowd as qc
-    >>> warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)  # simulated on purpose
+    >>> from quietcrowd.exceptions import SimulatedNoiseWarning
+    >>> warnings.simplefilter("ignore", SimulatedNoiseWarning)  # simulated on purpose
     >>> crowd = qc.make_crowd(tasks=300, workers=50, seed=1)
     >>> mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=1.0)
     >>> reports = mechanism.simulate(crowd.answers, random_state=1)

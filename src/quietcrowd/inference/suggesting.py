@@ -94,7 +94,8 @@ def suggest_tasks(
     >>> import warnings
     >>> import numpy as np
     >>> import quietcrowd as qc
-    >>> warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)  # simulated on purpose
+    >>> from quietcrowd.exceptions import SimulatedNoiseWarning
+    >>> warnings.simplefilter("ignore", SimulatedNoiseWarning)  # simulated on purpose
     >>> crowd = qc.make_crowd(tasks=50, workers=30, answers_per_task=6, seed=1)
     >>> mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=2.0)
     >>> reports = mechanism.simulate(crowd.answers, random_state=1)

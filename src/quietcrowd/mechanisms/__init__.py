@@ -3,13 +3,6 @@
 Nothing here needs pandas or the compiled core.
 """
 
-from quietcrowd.mechanisms.channels.base import Channel
-from quietcrowd.mechanisms.channels.bounded_law import BoundedLaw
-from quietcrowd.mechanisms.channels.sets import SetChannel
-from quietcrowd.mechanisms.channels.shift import LaplaceChannel
-from quietcrowd.mechanisms.channels.sketch import SketchChannel
-from quietcrowd.mechanisms.channels.table import TableChannel
-from quietcrowd.mechanisms.channels.weights import BoundedChannel
 from quietcrowd.mechanisms.duchi import DuchiMechanism
 from quietcrowd.mechanisms.hybrid import HybridMechanism
 from quietcrowd.mechanisms.laplace import LaplaceMechanism
@@ -23,12 +16,8 @@ from quietcrowd.mechanisms.subset_selection import SubsetSelection
 from quietcrowd.mechanisms.two_layer import TwoLayerRandomizedResponse
 
 __all__ = [
-    "BoundedChannel",
-    "BoundedLaw",
-    "Channel",
     "DuchiMechanism",
     "HybridMechanism",
-    "LaplaceChannel",
     "LaplaceMechanism",
     "MatrixFactorization",
     "Mechanism",
@@ -37,9 +26,6 @@ __all__ = [
     "PiecewiseMechanism",
     "RandomizedResponse",
     "Reports",
-    "SetChannel",
-    "SketchChannel",
     "SubsetSelection",
-    "TableChannel",
     "TwoLayerRandomizedResponse",
 ]

@@ -8,9 +8,11 @@ import pytest
 from tests.nightly import nightly
 
 import quietcrowd as qc
+from quietcrowd.auditing import audit
 from quietcrowd.auditing.attack import Observed
 from quietcrowd.auditing.channels.sets import plan_sets
-from quietcrowd.mechanisms import SetChannel, SubsetSelection
+from quietcrowd.mechanisms import SubsetSelection
+from quietcrowd.mechanisms.channels import SetChannel
 from quietcrowd.mechanisms.channels.set_law import SetLaw
 from quietcrowd.report_domains import sets_with
 
@@ -48,7 +50,7 @@ def test_the_score_is_the_log_ratio_of_the_two_answers():
 def test_reports_prove_nine_tenths_of_the_loss(labels, epsilon):
     """The seed is fixed. Of other seeds the share is .93 to .98."""
     mechanism = SubsetSelection(domain=qc.Ordinal(range(labels)), epsilon=epsilon)
-    report = qc.audit(mechanism, 1, draws=100_000, random_state=3)
+    report = audit(mechanism, 1, draws=100_000, random_state=3)
     assert report.holds
     assert report.exact_epsilon == report.stated_epsilon
     assert report.proven_epsilon >= 0.9 * report.stated_epsilon
@@ -67,7 +69,7 @@ class HoldsTheAnswerTooOften(SubsetSelection):
 @pytest.mark.slow
 def test_who_holds_the_answer_too_often_is_convicted():
     broken = HoldsTheAnswerTooOften(domain=LEVELS, epsilon=1.0, set_size=2)
-    report = qc.audit(broken, 1, draws=50_000, random_state=1)
+    report = audit(broken, 1, draws=50_000, random_state=1)
     assert not report.holds
     assert report.proven_epsilon > 1.5
 

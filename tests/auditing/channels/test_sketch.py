@@ -6,9 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from quietcrowd import Interval, MatrixFactorization
-from quietcrowd.auditing.audit import plan_audit
+from quietcrowd import Interval
+from quietcrowd.auditing.audits import plan_audit
 from quietcrowd.auditing.channels.sketch import _opposed
+from quietcrowd.mechanisms import MatrixFactorization
 from quietcrowd.mechanisms.channels.sketch import UNIT, TaskProfile
 
 NUMBERS = Interval(low=0, high=10)

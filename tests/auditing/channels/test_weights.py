@@ -9,12 +9,14 @@ from attrs import evolve
 from tests.nightly import nightly
 
 import quietcrowd as qc
+from quietcrowd.auditing import audit
 from quietcrowd.auditing.channels.weights import plan_bounded
+from quietcrowd.mechanisms import DuchiMechanism, HybridMechanism
 from quietcrowd.privacy.rounding import log_ratio_up
 from quietcrowd.testing import check_mechanism
 
 NUMBERS = qc.Interval(low=0, high=10)
-KINDS = {kind.name: kind for kind in (qc.PiecewiseMechanism, qc.DuchiMechanism, qc.HybridMechanism)}
+KINDS = {kind.name: kind for kind in (qc.PiecewiseMechanism, DuchiMechanism, HybridMechanism)}
 
 every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 
@@ -49,7 +51,7 @@ def test_reports_prove_nearly_all_of_the_loss(kind, epsilon):
     There one audit in a hundred proves less than .85; five do once in 10^10 runs.
     """
     for _ in range(5):
-        report = qc.audit(kind(domain=NUMBERS, epsilon=epsilon), 1, draws=100_000)
+        report = audit(kind(domain=NUMBERS, epsilon=epsilon), 1, draws=100_000)
         assert report.holds, str(report)
         if report.proven_epsilon >= (0.9 if epsilon < 8 else 0.85) * report.stated_epsilon:
             break
@@ -71,7 +73,7 @@ class TooLittleNoise(qc.PiecewiseMechanism):
 @pytest.mark.slow
 def test_a_device_with_too_little_noise_is_convicted():
     broken = TooLittleNoise(domain=NUMBERS, epsilon=1.0)
-    report = qc.audit(broken, 1, draws=50_000, random_state=1)
+    report = audit(broken, 1, draws=50_000, random_state=1)
     assert not report.holds
     with pytest.raises(AssertionError, match="reports do not follow the channel"):
         check_mechanism(broken)

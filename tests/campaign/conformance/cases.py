@@ -16,7 +16,7 @@ from quietcrowd.campaign.terms.canonical import canonical_json
 from quietcrowd.campaign.terms.channels import earlier_document
 from quietcrowd.campaign.terms.configuration import agreed_sentences, build_configuration
 from quietcrowd.campaign.terms.promises import Promises
-from quietcrowd.mechanisms import Mechanism
+from quietcrowd.mechanisms import Mechanism, TwoLayerRandomizedResponse
 
 CAMPAIGN = 32 * "5"
 RIDGE = "matrix factorisation, ridge"
@@ -30,8 +30,8 @@ OF_ALL_KINDS = {
         domain=qc.Categorical([f"label {place}" for place in range(40)]), epsilon=2.0
     ),
     "no privacy loss": qc.RandomizedResponse(domain=LABELS, epsilon=0.0),
-    "weight per worker": qc.TwoLayerRandomizedResponse(domain=LABELS, epsilon=1.0, law="epsilon"),
-    "two-layer with NULL": qc.TwoLayerRandomizedResponse(
+    "weight per worker": TwoLayerRandomizedResponse(domain=LABELS, epsilon=1.0, law="epsilon"),
+    "two-layer with NULL": TwoLayerRandomizedResponse(
         domain=LABELS, epsilon=1.0, law="epsilon", null="category"
     ),
     "steps": qc.LaplaceMechanism(domain=RANGE, epsilon=1.0, fill="midpoint", step=0.5),

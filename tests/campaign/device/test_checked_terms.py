@@ -14,6 +14,7 @@ from quietcrowd.campaign.device.checked_terms import Terms, read_allotment, read
 from quietcrowd.campaign.terms import configuration
 from quietcrowd.campaign.terms.canonical import canonical_hash
 from quietcrowd.exceptions import CampaignError
+from quietcrowd.mechanisms import MatrixFactorization
 
 CAMPAIGN = 32 * "5"
 
@@ -165,7 +166,7 @@ def test_what_cannot_be_linked_is_refused(linked):
         Terms.read(public, CAMPAIGN)
 
 
-SKETCH = qc.MatrixFactorization(domain=qc.Ordinal(range(5)), epsilon=1.0, rank=6)
+SKETCH = MatrixFactorization(domain=qc.Ordinal(range(5)), epsilon=1.0, rank=6)
 
 
 def test_what_these_very_tasks_lose_is_agreed_to_and_spent(tmp_path):

@@ -661,7 +661,7 @@ def test_the_default_folder_is_the_users_own(monkeypatch, tmp_path):
     ],
 )
 def test_numbers_out_of_range_are_refused(members, told):
-    with pytest.raises(qc.ParameterError, match=told):
+    with pytest.raises(ParameterError, match=told):
         Client(NOWHERE, **members)
 
 

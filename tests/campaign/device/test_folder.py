@@ -18,6 +18,7 @@ from quietcrowd.campaign.device.folder import CampaignFolder, CampaignRecord, de
 from quietcrowd.campaign.device.link import CampaignLink
 from quietcrowd.campaign.terms.near_copies import sent_again
 from quietcrowd.exceptions import CampaignError, FormatError, ParameterError
+from quietcrowd.mechanisms import OptimalMechanism
 
 LINK = CampaignLink.read("https://crowd.example/j/" + 32 * "0")
 OTHER = CampaignLink.read("https://other.example/j/" + 32 * "0")
@@ -362,7 +363,7 @@ def test_reports_without_a_name_are_sent_again_by_what_they_mean(tmp_path):
     Now a truth is wrong in at most 1 of 30 draws, so that 6 of 8 are in fewer than 1 of 10^6.
     """
     one, other = (qc.Categorical(list(labels)) for labels in ("abcd", "dcba"))
-    first = qc.OptimalMechanism(domain=one, epsilon=2.0, prior={"a": 0.7})
+    first = OptimalMechanism(domain=one, epsilon=2.0, prior={"a": 0.7})
     turned = evolve(first, domain=other, weights=first.weights[::-1])
     another = evolve(first, domain=other, prior={"d": 0.7})
     assert another.weights == first.weights

@@ -5,9 +5,9 @@ import pytest
 from tests.campaign.mechanisms import MECHANISMS
 from tests.removed_mechanism import REMOVED, SENTENCE
 
-from quietcrowd import ParameterError, PrivacyLedger
+from quietcrowd import PrivacyLedger
 from quietcrowd.campaign.device.ledger import Budget, Cost, DeviceLedger
-from quietcrowd.exceptions import FormatError, RemovedMechanismError
+from quietcrowd.exceptions import FormatError, ParameterError, RemovedMechanismError
 
 ONE = MECHANISMS["one-layer"]
 EVERY = MECHANISMS["one-layer with NULL"]

@@ -8,6 +8,7 @@ from tests.campaign.mechanisms import MECHANISMS
 
 import quietcrowd as qc
 from quietcrowd.campaign.device.noise_text import noise_sentences, noise_table, show_share
+from quietcrowd.mechanisms.channels import TableChannel
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -81,7 +82,7 @@ def test_answers_and_reports_of_other_names():
         def channel(self):
             bits = np.array([[int(one) for one in name] for name in self.report_domain.labels])
             kept = (bits[np.newaxis] == np.eye(2)[:, np.newaxis]).sum(axis=2)
-            return qc.TableChannel.rounded(0.75**kept * 0.25 ** (2 - kept))
+            return TableChannel.rounded(0.75**kept * 0.25 ** (2 - kept))
 
     mechanism = UnaryEncoding(domain=qc.Categorical(["no", "yes"]), epsilon=1.0)
     assert (

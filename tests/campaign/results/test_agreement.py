@@ -12,6 +12,7 @@ from quietcrowd.campaign.results.agreement import (
     judge_crowd,
 )
 from quietcrowd.campaign.results.reports import MemoryRows
+from quietcrowd.mechanisms import TwoLayerRandomizedResponse
 
 LABELS = qc.Categorical(["a", "b", "c"])
 RANGE = qc.Interval(low=0, high=10)
@@ -98,7 +99,7 @@ CROWDS = [
     ("one-layer", qc.RandomizedResponse(domain=LABELS, epsilon=1.0), 200, 20),
     (
         "two-layer",
-        qc.TwoLayerRandomizedResponse.from_claimed_epsilon(domain=LABELS, epsilon=2.0),
+        TwoLayerRandomizedResponse.from_claimed_epsilon(domain=LABELS, epsilon=2.0),
         30,
         100,
     ),
@@ -132,7 +133,7 @@ def test_two_standard_errors_hold_the_truth(mechanism, tasks, workers):
 def test_what_is_only_noise_is_not_told():
     """Such crowds were told figures that were wrong by up to 0.8."""
     rng = np.random.default_rng(6)
-    two_layer = qc.TwoLayerRandomizedResponse.from_claimed_epsilon(domain=LABELS, epsilon=1.0)
+    two_layer = TwoLayerRandomizedResponse.from_claimed_epsilon(domain=LABELS, epsilon=1.0)
     laplace = qc.LaplaceMechanism(domain=RANGE, epsilon=1.0, fill=None)
     for _ in range(12):
         for mechanism, answers in (
@@ -268,7 +269,7 @@ def test_few_reports_are_not_judged():
 @pytest.mark.parametrize(
     "mechanism",
     [
-        qc.TwoLayerRandomizedResponse(domain=qc.Categorical(range(2)), low=0.1, high=0.5),
+        TwoLayerRandomizedResponse(domain=qc.Categorical(range(2)), low=0.1, high=0.5),
         qc.RandomizedResponse(domain=qc.Categorical(range(2)), epsilon=0.0),
         qc.RandomizedResponse(domain=qc.Categorical(range(2)), epsilon=1.0, null="category"),
     ],

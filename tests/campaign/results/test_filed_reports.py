@@ -8,10 +8,10 @@ from sqlalchemy import delete, select
 from tests.campaign.mechanisms import MECHANISMS
 from tests.nightly import by_day
 
-import quietcrowd as qc
 from quietcrowd.campaign.results.inference_process import Inferrer
 from quietcrowd.campaign.results.large_campaigns import LargeCampaigns
 from quietcrowd.campaign.store import tables
+from quietcrowd.inference import RatioMean
 from quietcrowd.scale import connect
 
 FILED = LargeCampaigns(memory=0)
@@ -178,9 +178,7 @@ def test_nothing_is_left_in_the_folder(desk, tmp_path):
 
 
 def test_a_method_that_does_not_fit_says_so_as_from_memory(desk):
-    campaign = desk.campaign(
-        MECHANISMS["laplace"], join_mode="open", method=qc.RatioMean().to_dict()
-    )
+    campaign = desk.campaign(MECHANISMS["laplace"], join_mode="open", method=RatioMean().to_dict())
     desk.worker(campaign).send_all(MECHANISMS["laplace"], {"t0": 1.0})
     found = []
     for large in (LargeCampaigns(), FILED):

@@ -19,7 +19,7 @@ from quietcrowd.campaign.results.reports import ReportsToInfer, read_stored
 from quietcrowd.campaign.results.snapshots import Again
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.inference import METHODS, usual_method
+from quietcrowd.inference import METHODS, RatioMean, WeightedMean, usual_method
 
 
 def send_crowd(desk, mechanism, workers=6, tasks=5, **members):
@@ -152,7 +152,7 @@ def test_known_truths_stay_as_they_are(server, desk):
 
 
 def test_assumptions_that_fail_are_warned_of(server, desk):
-    method = qc.WeightedMean(max_iter=1).to_dict()
+    method = WeightedMean(max_iter=1).to_dict()
     campaign = desk.campaign(MECHANISMS["laplace"], join_mode="open", method=method)
     desk.worker(campaign).send_all(MECHANISMS["laplace"], {"t0": 1.0, "t1": 2.0, "t2": 3.0})
     desk.worker(campaign).send_all(MECHANISMS["laplace"], {"t0": 1.0})
@@ -190,9 +190,7 @@ def test_devices_that_seem_not_to_randomise_are_named(server, desk):
 
 
 def test_a_method_that_does_not_fit_says_so(server, desk):
-    campaign = desk.campaign(
-        MECHANISMS["laplace"], join_mode="open", method=qc.RatioMean().to_dict()
-    )
+    campaign = desk.campaign(MECHANISMS["laplace"], join_mode="open", method=RatioMean().to_dict())
     desk.worker(campaign).send_all(MECHANISMS["laplace"], {"t0": 1.0})
     Inferrer(server.database).infer(bytes.fromhex(campaign))
     results = desk.client.get(f"/campaigns/{campaign}/results").json()

@@ -14,7 +14,7 @@ from quietcrowd.campaign.terms.channels import (
     why_not_in_page,
 )
 from quietcrowd.exceptions import FormatError, ParameterError
-from quietcrowd.mechanisms import TableChannel
+from quietcrowd.mechanisms.channels import TableChannel
 from quietcrowd.mechanisms.channels.base import TOTAL
 
 

@@ -5,7 +5,6 @@ import pytest
 from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.promises import PROMISES
 
-import quietcrowd as qc
 from quietcrowd.accounting.consent import consent_sentences
 from quietcrowd.campaign.terms.canonical import canonical_json
 from quietcrowd.campaign.terms.channels import parse_mechanism
@@ -13,6 +12,7 @@ from quietcrowd.campaign.terms.configuration import build_configuration
 from quietcrowd.campaign.terms.promises import Promises
 from quietcrowd.campaign.terms.settings import MAX_REPORTS
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.mechanisms import Mechanism
 
 TASKS = [(f"{place:032x}", f"t{place}", {"question": "?"}) for place in range(4)]
 
@@ -47,7 +47,7 @@ def test_every_mechanism_has_a_configuration(name):
     told = json.loads(built.text)
     assert canonical_json(told) == built.text
     assert hashlib.sha256(built.text).digest() == built.hash
-    assert qc.Mechanism.from_dict(told["mechanism"]) == mechanism
+    assert Mechanism.from_dict(told["mechanism"]) == mechanism
     names = [name for _, name, _ in TASKS]
     guarantee = mechanism.guarantee(answers=4, tasks=names, linked=told["linked"])
     promised = list(Promises(**PROMISES).sentences)

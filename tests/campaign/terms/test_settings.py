@@ -1,7 +1,7 @@
 import pytest
 
-import quietcrowd as qc
 from quietcrowd.campaign.terms.settings import byte_count
+from quietcrowd.exceptions import ParameterError
 
 
 @pytest.mark.parametrize(
@@ -22,5 +22,5 @@ def test_bytes_are_written_as_people_do(written, bytes_):
 
 @pytest.mark.parametrize("written", ["", "much", "-1GB", "1 G", "1e9", "GB", "nan"])
 def test_what_is_no_number_of_bytes(written):
-    with pytest.raises(qc.ParameterError, match=r"such as 800MB, 1\.5GB or 2GiB; got"):
+    with pytest.raises(ParameterError, match=r"such as 800MB, 1\.5GB or 2GiB; got"):
         byte_count(written)

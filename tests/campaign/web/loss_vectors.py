@@ -10,7 +10,7 @@ import json
 
 import quietcrowd as qc
 from quietcrowd.campaign.terms.canonical import canonical_json
-from quietcrowd.mechanisms import Mechanism
+from quietcrowd.mechanisms import Mechanism, TwoLayerRandomizedResponse
 
 NEAR, ROUNDING = 1e-12, 2e-14
 
@@ -47,18 +47,18 @@ def shared_inputs():
     drawn = [(2, 1.0), (3, 0.05), (3, 4.0), (6, 8.0), (10, 2.0), (4, 0.0)]
     mechanisms = [
         *(
-            qc.TwoLayerRandomizedResponse(domain=_labels(size), low=low, high=high)
+            TwoLayerRandomizedResponse(domain=_labels(size), low=low, high=high)
             for size, low, high in flips
         ),
         *(
-            qc.TwoLayerRandomizedResponse(
+            TwoLayerRandomizedResponse(
                 domain=_labels(size), law="epsilon", epsilon=epsilon, null=null
             )
             for size, epsilon in drawn
             for null in (None, "category")
         ),
         *(
-            qc.TwoLayerRandomizedResponse(
+            TwoLayerRandomizedResponse(
                 domain=_labels(size), law="beta", low=low, high=high, alpha=alpha, beta=beta
             )
             for size, low, high, alpha, beta in betas

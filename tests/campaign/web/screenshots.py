@@ -17,6 +17,7 @@ from tests.campaign.web.people_in_browsers import RequesterInBrowser, WorkerInBr
 import quietcrowd as qc
 from quietcrowd.campaign.results.inference_process import Inferrer
 from quietcrowd.campaign.server.settings import Settings
+from quietcrowd.mechanisms import MatrixFactorization
 
 WIDTHS = {320: 568, 1280: 800}
 SCHEMES = ("light", "dark")
@@ -34,7 +35,7 @@ LABELS = qc.RandomizedResponse(domain=SONGS, epsilon=1.0)
 NUMBERS = qc.LaplaceMechanism(
     domain=qc.Interval(low=0.0, high=10.0), epsilon=1.0, participation="released"
 )
-LEVELS = qc.MatrixFactorization(domain=qc.Ordinal(range(1, 6)), epsilon=1.0, rank=4)
+LEVELS = MatrixFactorization(domain=qc.Ordinal(range(1, 6)), epsilon=1.0, rank=4)
 """A campaign with each is shown."""
 
 CROWD = 8

@@ -19,7 +19,14 @@ from quietcrowd.campaign.terms.channels import report_rule
 from quietcrowd.campaign.terms.configuration import build_configuration, campaign_guarantee
 from quietcrowd.campaign.terms.near_copies import largest_group, letters_hashes
 from quietcrowd.campaign.terms.promises import Promises
-from quietcrowd.mechanisms import Mechanism
+from quietcrowd.mechanisms import (
+    DuchiMechanism,
+    HybridMechanism,
+    MatrixFactorization,
+    Mechanism,
+    OptimalMechanism,
+    TwoLayerRandomizedResponse,
+)
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
 
 # What an input gives, by kind. ``run_vectors.js`` has the same functions.
@@ -107,18 +114,18 @@ def more_mechanisms():
     yield qc.RandomizedResponse(domain=odd, epsilon=0.0)
     yield qc.RandomizedResponse(domain=qc.Categorical(['"', "'"]), epsilon=12.5)
     yield qc.RandomizedResponse(domain=names, epsilon=0.3)
-    yield qc.OptimalMechanism(domain=many, epsilon=0.5)
-    yield qc.OptimalMechanism(domain=two, epsilon=16.0, prior={"True": 0.1})
-    yield qc.OptimalMechanism(domain=LEVELS, epsilon=2.0, information="fisher")
-    yield qc.OptimalMechanism(domain=odd, epsilon=0.0)
-    yield qc.TwoLayerRandomizedResponse(domain=LABELS, epsilon=1.0, law="epsilon")
-    yield qc.TwoLayerRandomizedResponse(domain=two, epsilon=0.5, law="epsilon", null="category")
-    yield qc.TwoLayerRandomizedResponse(domain=many, low=0.2, high=0.6)
+    yield OptimalMechanism(domain=many, epsilon=0.5)
+    yield OptimalMechanism(domain=two, epsilon=16.0, prior={"True": 0.1})
+    yield OptimalMechanism(domain=LEVELS, epsilon=2.0, information="fisher")
+    yield OptimalMechanism(domain=odd, epsilon=0.0)
+    yield TwoLayerRandomizedResponse(domain=LABELS, epsilon=1.0, law="epsilon")
+    yield TwoLayerRandomizedResponse(domain=two, epsilon=0.5, law="epsilon", null="category")
+    yield TwoLayerRandomizedResponse(domain=many, low=0.2, high=0.6)
     for law in (
         {"low": 0.1, "high": 0.4, "alpha": 3, "beta": 2},
         {"low": 0, "high": 0.9, "alpha": 1, "beta": 1},
     ):
-        yield qc.TwoLayerRandomizedResponse(domain=LABELS, law="beta", **law)
+        yield TwoLayerRandomizedResponse(domain=LABELS, law="beta", **law)
     for labels, epsilon, size in ((many, 0.0, None), (odd, 2.3, 3), (names, 12.5, None)):
         yield qc.SubsetSelection(domain=labels, epsilon=epsilon, set_size=size)
     yield qc.SubsetSelection(domain=qc.Ordinal(range(64)), epsilon=0.35)
@@ -126,12 +133,12 @@ def more_mechanisms():
     yield qc.LaplaceMechanism(domain=qc.Interval(low=-3.3, high=1e-5), epsilon=7.0, step=2**-10)
     wide = qc.Interval(low=-3.3, high=1e5)
     yield qc.PiecewiseMechanism(domain=wide, epsilon=0.01)
-    yield qc.DuchiMechanism(domain=wide, epsilon=16.0)
-    yield qc.HybridMechanism(domain=LEVELS, epsilon=12.0, step=2**-12)
-    yield qc.HybridMechanism(domain=qc.Interval(low=1e-200, high=2e-200), epsilon=0.609352)
+    yield DuchiMechanism(domain=wide, epsilon=16.0)
+    yield HybridMechanism(domain=LEVELS, epsilon=12.0, step=2**-12)
+    yield HybridMechanism(domain=qc.Interval(low=1e-200, high=2e-200), epsilon=0.609352)
     moments = {"rank": 4, "variant": "statistics", "fill": 1.0, "seed": 10**18}
-    yield qc.MatrixFactorization(domain=RANGE, epsilon=0.7, profile="rademacher", **moments)
-    yield qc.MatrixFactorization(domain=LEVELS, epsilon=2.0, profile="buckets", fill=2.5, step=0.5)
+    yield MatrixFactorization(domain=RANGE, epsilon=0.7, profile="rademacher", **moments)
+    yield MatrixFactorization(domain=LEVELS, epsilon=2.0, profile="buckets", fill=2.5, step=0.5)
 
 
 def loss_inputs():

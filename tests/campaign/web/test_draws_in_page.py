@@ -11,7 +11,14 @@ from tests.campaign.web.browser import serve_modules
 from tests.campaign.web.in_page import in_page, sent_by_page
 
 import quietcrowd as qc
+from quietcrowd.auditing import audit
 from quietcrowd.domains import FiniteDomain
+from quietcrowd.mechanisms import (
+    DuchiMechanism,
+    HybridMechanism,
+    MatrixFactorization,
+    TwoLayerRandomizedResponse,
+)
 from quietcrowd.mechanisms.channels.base import TOTAL
 from quietcrowd.mechanisms.channels.shift import BIT_GRID
 from quietcrowd.mechanisms.channels.sketch import profile_sums, second_moments
@@ -33,7 +40,7 @@ CHOSEN = {
 }
 
 
-DRAWN_EPSILONS = qc.TwoLayerRandomizedResponse(
+DRAWN_EPSILONS = TwoLayerRandomizedResponse(
     domain=LABELS, epsilon=1.0, law="epsilon", null="category"
 )
 """A device computes a table of a thousand weights for each worker: 10 ms."""
@@ -129,7 +136,7 @@ def row_chances(mechanism, code, weights):
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("name", kinds(qc.RandomizedResponse, qc.TwoLayerRandomizedResponse))
+@pytest.mark.parametrize("name", kinds(qc.RandomizedResponse, TwoLayerRandomizedResponse))
 def test_labels_follow_the_table_and_rows_the_weight_that_a_worker_drew(page, name):
     mechanism = CHOSEN[name]
     sent = sent_by_page(mechanism, crowd(mechanism), page)
@@ -197,9 +204,7 @@ def test_numbers_and_participation_bits_follow_their_laws(page, name):
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(
-    "name", kinds(qc.PiecewiseMechanism, qc.DuchiMechanism, qc.HybridMechanism)
-)
+@pytest.mark.parametrize("name", kinds(qc.PiecewiseMechanism, DuchiMechanism, HybridMechanism))
 def test_bounded_reports_follow_their_weights(page, name):
     mechanism = CHOSEN[name]
     law = mechanism.channel.law
@@ -212,7 +217,7 @@ def test_bounded_reports_follow_their_weights(page, name):
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("name", kinds(qc.MatrixFactorization))
+@pytest.mark.parametrize("name", kinds(MatrixFactorization))
 def test_each_number_of_a_sketch_follows_its_law(page, name):
     mechanism = CHOSEN[name]
     answers = crowd(mechanism)
@@ -238,8 +243,8 @@ def test_an_audit_of_the_page_proves_no_more_than_is_stated(page, name):
     What it proves of them varies by 0.008 at most, as a standard deviation, and is 0.045 above.
     """
     mechanism = CHOSEN[name]
-    labels = name in kinds(qc.RandomizedResponse, qc.TwoLayerRandomizedResponse)
-    report = qc.audit(in_page(mechanism, page), 3, CERTAIN, draws=200_000 if labels else 3_000)
+    labels = name in kinds(qc.RandomizedResponse, TwoLayerRandomizedResponse)
+    report = audit(in_page(mechanism, page), 3, CERTAIN, draws=200_000 if labels else 3_000)
     assert not report.simulated
     assert report.holds, str(report)
     assert report.proven_epsilon > (0.9 if labels else 0.0) * report.stated_epsilon
@@ -248,7 +253,7 @@ def test_an_audit_of_the_page_proves_no_more_than_is_stated(page, name):
 @pytest.mark.nightly
 def test_an_audit_of_drawn_epsilons_proves_no_more_than_is_stated(page):
     """It convicts with a chance of 10^-8."""
-    assert qc.audit(in_page(DRAWN_EPSILONS, page), 3, CERTAIN, draws=1_000).holds
+    assert audit(in_page(DRAWN_EPSILONS, page), 3, CERTAIN, draws=1_000).holds
 
 
 @pytest.mark.nightly
@@ -262,5 +267,5 @@ def test_an_audit_of_a_page_that_draws_too_little_convicts_it(page):
             sent = sent_by_page(loud, answers, page)
             return qc.Reports(table=sent.table, mechanism=self)
 
-    report = qc.audit(Loud(domain=mechanism.domain, epsilon=1.0), 3, draws=10_000)
+    report = audit(Loud(domain=mechanism.domain, epsilon=1.0), 3, draws=10_000)
     assert report.verdict == "broken"

@@ -19,6 +19,7 @@ from quietcrowd.campaign.terms import configuration, near_copies
 from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import CampaignError, ParameterError
+from quietcrowd.mechanisms import MatrixFactorization
 from quietcrowd.mechanisms.channels import read_channel
 
 LANGUAGES = ("en", "de")
@@ -350,7 +351,7 @@ def test_hidden_copies_are_refused(page, monkeypatch, name):
 
 @pytest.mark.slow
 def test_tasks_that_lose_more_than_the_campaign_says_are_refused(page, monkeypatch):
-    sketch = qc.MatrixFactorization(domain=qc.Ordinal(range(5)), epsilon=1.0, rank=6)
+    sketch = MatrixFactorization(domain=qc.Ordinal(range(5)), epsilon=1.0, rank=6)
     shown = [{"ask": f"Question {chr(97 + place)}{chr(98 + place)}"} for place in range(20)]
     honest = configured(sketch, shown, promises={})
     with monkeypatch.context() as server:
@@ -374,7 +375,7 @@ def test_tasks_that_lose_more_than_the_campaign_says_are_refused(page, monkeypat
 )
 def test_what_named_tasks_lose_is_found_alike(page, kind, rank, tasks, variant):
     """Bounds by singular values are rounded on each side for itself; Python's a little up."""
-    mechanism = qc.MatrixFactorization(
+    mechanism = MatrixFactorization(
         domain=qc.Ordinal(range(5)), epsilon=1.0, rank=rank, profile=kind, variant=variant
     )
     names = [f"t{place}" for place in range(tasks)]

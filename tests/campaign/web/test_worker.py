@@ -16,6 +16,7 @@ from tests.campaign.web.write_vectors import FOLDER, INPUTS, written
 
 import quietcrowd as qc
 from quietcrowd.campaign.terms.channels import report_rule, why_not_in_page
+from quietcrowd.mechanisms import MatrixFactorization
 
 WORKER = Path(str(files("quietcrowd.campaign.web") / "worker"))
 SCRIPTS = {
@@ -143,7 +144,7 @@ WHY_NOT = """async (channel) => {
 
 @pytest.mark.slow
 def test_a_campaign_is_refused_where_a_browser_refuses_it(page):
-    more = qc.MatrixFactorization(domain=qc.Ordinal(range(5)), epsilon=1.0, rank=3, variant="paper")
+    more = MatrixFactorization(domain=qc.Ordinal(range(5)), epsilon=1.0, rank=3, variant="paper")
     for mechanism in (*MECHANISMS.values(), more):
         can = page.evaluate(WHY_NOT, mechanism.channel.describe())
         assert can == (why_not_in_page(mechanism) is None)

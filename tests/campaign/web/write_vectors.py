@@ -21,7 +21,14 @@ import quietcrowd as qc
 from quietcrowd.campaign.device.draw import coded_reports
 from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
 from quietcrowd.campaign.terms.channels import report_rule
-from quietcrowd.mechanisms import Mechanism
+from quietcrowd.mechanisms import (
+    DuchiMechanism,
+    HybridMechanism,
+    MatrixFactorization,
+    Mechanism,
+    OptimalMechanism,
+    TwoLayerRandomizedResponse,
+)
 from quietcrowd.mechanisms.channels.coins import decaying, logistic
 from quietcrowd.mechanisms.channels.grid import Grid
 from quietcrowd.mechanisms.channels.noise import DiscreteLaplace
@@ -349,13 +356,13 @@ def mechanisms():
     yield qc.RandomizedResponse(domain=LABELS, epsilon=0.0), {0: 0, 1: ONES}
     yield qc.RandomizedResponse(domain=labels, flip_probability=0.9), {}
     yield qc.RandomizedResponse(domain=LABELS, epsilon=1.0, null="category"), {0: 0, 1: ONES}
-    yield qc.OptimalMechanism(domain=LABELS, epsilon=1.0, prior={"no": 0.7}), {0: 0, 1: ONES}
-    yield qc.OptimalMechanism(domain=labels, epsilon=0.3, information="fisher"), {0: 0, 1: ONES}
-    yield qc.TwoLayerRandomizedResponse(domain=LABELS, low=0.0, high=0.7), {}
-    yield qc.TwoLayerRandomizedResponse(domain=two, low=0.25, high=0.25), {}
+    yield OptimalMechanism(domain=LABELS, epsilon=1.0, prior={"no": 0.7}), {0: 0, 1: ONES}
+    yield OptimalMechanism(domain=labels, epsilon=0.3, information="fisher"), {0: 0, 1: ONES}
+    yield TwoLayerRandomizedResponse(domain=LABELS, low=0.0, high=0.7), {}
+    yield TwoLayerRandomizedResponse(domain=two, low=0.25, high=0.25), {}
     for epsilon, null in ((1.0, None), (1.0, "category"), (0.0, "category")):
         drawn = {"epsilon": epsilon, "law": "epsilon", "null": null}
-        yield qc.TwoLayerRandomizedResponse(domain=LABELS, **drawn), {}
+        yield TwoLayerRandomizedResponse(domain=LABELS, **drawn), {}
     yield qc.SubsetSelection(domain=LABELS, epsilon=1.0, set_size=2), {0: 0, 1: 0, 2: ONES, 3: ONES}
     for count, epsilon in ((2, 0.0), (4, 0.5), (20, 1.0), (64, 0.1), (64, 8.0)):
         yield qc.SubsetSelection(domain=qc.Ordinal(range(count)), epsilon=epsilon), {}
@@ -369,16 +376,16 @@ def mechanisms():
     yield qc.LaplaceMechanism(domain=LEVELS, epsilon=1.0, scale="paper"), {}
     yield qc.LaplaceMechanism(domain=RANGE, epsilon=1.0, participation="released"), {}
     yield qc.LaplaceMechanism(domain=qc.Interval(low=0, high=1e-5), epsilon=1e-9, fill=None), {}
-    for kind in (qc.PiecewiseMechanism, qc.DuchiMechanism, qc.HybridMechanism):
+    for kind in (qc.PiecewiseMechanism, DuchiMechanism, HybridMechanism):
         yield kind(domain=LEVELS, epsilon=1.0, step=0.5), {0: 0, 1: ONES, 2: 0x9FFFFFFF}
-    yield qc.HybridMechanism(domain=RANGE, epsilon=6.0), {0: ONES - 1}
+    yield HybridMechanism(domain=RANGE, epsilon=6.0), {0: ONES - 1}
     for kind in ("gaussian", "rademacher", "buckets"):
-        yield qc.MatrixFactorization(domain=LEVELS, epsilon=1.0, rank=4, profile=kind), {}
+        yield MatrixFactorization(domain=LEVELS, epsilon=1.0, rank=4, profile=kind), {}
     moments = {"rank": 3, "variant": "statistics", "fill": 1.0, "seed": 5}
-    yield qc.MatrixFactorization(domain=RANGE, epsilon=0.7, **moments), {}
+    yield MatrixFactorization(domain=RANGE, epsilon=0.7, **moments), {}
     for kind, alpha, beta in ((two, 2, 2), (LABELS, 5, 16)):
         law = {"law": "beta", "low": 0.05, "high": 0.6, "alpha": alpha, "beta": beta}
-        yield qc.TwoLayerRandomizedResponse(domain=kind, **law), {}
+        yield TwoLayerRandomizedResponse(domain=kind, **law), {}
 
 
 def draw_inputs():
@@ -412,8 +419,8 @@ def entered_in(kind, epsilon):
         "released": lambda: qc.LaplaceMechanism(
             domain=qc.Interval(low=0.0, high=7.3), epsilon=epsilon, participation="released"
         ),
-        "duchi": lambda: qc.DuchiMechanism(domain=LEVELS, epsilon=epsilon),
-        "factors": lambda: qc.MatrixFactorization(domain=LEVELS, epsilon=epsilon, rank=3),
+        "duchi": lambda: DuchiMechanism(domain=LEVELS, epsilon=epsilon),
+        "factors": lambda: MatrixFactorization(domain=LEVELS, epsilon=epsilon, rank=3),
     }[kind]()
 
 

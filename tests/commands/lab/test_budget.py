@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import quietcrowd as qc
+from quietcrowd.mechanisms import MatrixFactorization
 
 
 @pytest.fixture
@@ -151,7 +152,7 @@ def test_a_file_is_named_once(run, files):
 
 def test_sketches_cost_what_the_profiles_of_their_tasks_add_up_to(run, tmp_path):
     answers = qc.make_crowd(kind="sparse", tasks=100, workers=6, sparsity=0.5, seed=1).answers
-    mechanism = qc.MatrixFactorization(domain=answers.domain, epsilon=1.0, rank=12)
+    mechanism = MatrixFactorization(domain=answers.domain, epsilon=1.0, rank=12)
     path = tmp_path / "reports.parquet"
     qc.write_reports(mechanism.randomize(answers), path)
     status, output, _ = run(path)

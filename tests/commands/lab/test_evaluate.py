@@ -7,13 +7,15 @@ import pytest
 from tests.programs import QUIETCROWD
 
 import quietcrowd as qc
+from quietcrowd.evaluation import Experiment
+from quietcrowd.formats import write_table
 
 
 def test_targets_are_checked_before_long_work(run, folder, monkeypatch):
     def never(*_, **__):
         raise AssertionError("the work was begun")
 
-    monkeypatch.setattr(qc.Experiment, "run", never)
+    monkeypatch.setattr(Experiment, "run", never)
     for words in (("-o", "x.ods"), ("-o", folder / "no/x.csv"), ("--plot", folder / "no/x.png")):
         status, _, errors = run("evaluate", folder, *words)
         assert status == 2
@@ -53,7 +55,7 @@ def test_what_is_impossible_is_left_out_of_an_evaluation(run, tmp_path):
         tasks=20, workers=8, answers_per_task=4, labels=range(5), accuracy=(0.2, 0.3)
     )
     qc.write_answers(crowd.answers, tmp_path / "answers.csv")
-    qc.write_table(crowd.truths, tmp_path / "truth.csv")
+    write_table(crowd.truths, tmp_path / "truth.csv")
     description = '{"kind": "categorical", "domain": [0, 1, 2, 3, 4]}'
     (tmp_path / "dataset.json").write_text(description)
     status, output, errors = run("evaluate", tmp_path, "-e", "1", "--trials", 2)
@@ -67,7 +69,7 @@ def test_an_experiment_on_numbers(run, ratings, tmp_path):
     crowd = qc.make_crowd(
         kind="sparse", tasks=20, workers=15, sparsity=0.5, truths="uniform", seed=1
     )
-    qc.write_table(crowd.truths, ratings / "truth.csv")
+    write_table(crowd.truths, ratings / "truth.csv")
     description = {"kind": "ordinal", "domain": list(range(10))}
     (ratings / "dataset.json").write_text(json.dumps(description))
     words = ["evaluate", ratings, "-m", "laplace:participation=released,laplace:fill=none"]
@@ -138,7 +140,7 @@ def test_long_names_of_methods_fit_80_columns(run, ratings):
     crowd = qc.make_crowd(
         kind="sparse", tasks=20, workers=15, sparsity=0.5, truths="uniform", seed=1
     )
-    qc.write_table(crowd.truths, ratings / "truth.csv")
+    write_table(crowd.truths, ratings / "truth.csv")
     description = {"kind": "ordinal", "domain": list(range(10))}
     (ratings / "dataset.json").write_text(json.dumps(description))
     long = "crh:loss=absolute:divisor=none:normaliser=max:per_answer=false"

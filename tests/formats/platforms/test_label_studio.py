@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.exceptions import DroppedRowsWarning, FormatError, ParameterError
+from quietcrowd.exceptions import AnswerError, DroppedRowsWarning, FormatError, ParameterError
 from quietcrowd.formats.registry import write_table
 
 DOMAIN = qc.Categorical(["cat", "dog"])
@@ -120,7 +120,7 @@ def test_bad_files_name_the_place(tmp_path, content, told):
 def test_an_annotation_without_an_answer_is_a_missing_one(tmp_path):
     task = {"id": 1, "annotations": [annotation(1, CAT), annotation(2)]}
     path = project(tmp_path / "a.json", task)
-    with pytest.raises(qc.AnswerError, match="the answer is missing"):
+    with pytest.raises(AnswerError, match="the answer is missing"):
         qc.read_answers(path, DOMAIN)
     assert len(qc.read_answers(path, DOMAIN, out_of_domain="skip")) == 1
 

@@ -5,7 +5,7 @@ from attrs import evolve
 from tests.nightly import nightly
 
 import quietcrowd as qc
-from quietcrowd.inference import ignores_noise
+from quietcrowd.inference import CRH, ignores_noise
 from quietcrowd.inference.labels.accuracies import Accuracies, OwnVotes
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.mechanisms.channels.table import TableChannel
@@ -18,7 +18,7 @@ METHODS = {
     "dawid-skene": qc.DawidSkene(),
     "dawid-skene-coin": qc.DawidSkene(one_coin=True),
     "glad": qc.GLAD(),
-    "crh": qc.CRH(loss="zero-one"),
+    "crh": CRH(loss="zero-one"),
 }
 COLUMNS = ["quality", "quality_low", "quality_high"]
 

@@ -14,7 +14,7 @@ from quietcrowd.inference.labels.flags import (
     honest_flags,
 )
 
-pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning")
 
 EPSILON = 3.0
 TASKS, WORKERS, PER_TASK = 500, 50, 10

@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 
 import quietcrowd as qc
+from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference import MACE
 
 LABELS = [*"abc"]
@@ -102,7 +103,7 @@ def test_who_always_says_the_same_is_no_evidence():
 
 @pytest.mark.parametrize("parameters", [{"smoothing": 0}, {"trust": -1}, {"trust": "x"}])
 def test_bad_parameters(parameters):
-    with pytest.raises(qc.ParameterError):
+    with pytest.raises(ParameterError):
         MACE(**parameters)
 
 
@@ -116,5 +117,5 @@ def test_one_label_tells_nothing_of_competence():
 def test_too_many_workers_and_labels_name_the_way_out():
     count = 520
     frame = pd.DataFrame({"task": 1, "worker": range(count), "label": range(count)})
-    with pytest.raises(qc.ParameterError, match="Use WeightedVote"):
+    with pytest.raises(ParameterError, match="Use WeightedVote"):
         MACE().fit(frame)

@@ -9,8 +9,14 @@ from hypothesis import strategies as st
 from tests.nightly import nightly
 
 import quietcrowd as qc
-from quietcrowd.exceptions import AnswerError, NoiseIgnoredWarning, ParameterError
+from quietcrowd.exceptions import (
+    AnswerError,
+    NoiseIgnoredWarning,
+    ParameterError,
+    SimilarLabelsWarning,
+)
 from quietcrowd.inference import MajorityVote, WeightedVote, ignores_noise
+from quietcrowd.mechanisms import TwoLayerRandomizedResponse
 from quietcrowd.testing import crowds
 
 CROWD = qc.make_crowd(tasks=2_000, workers=40, answers_per_task=10, seed=6)
@@ -31,7 +37,7 @@ def test_reports_warn_and_plain_answers_do_not(method):
         method.fit(reports.table)
 
 
-@pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
+@pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning")
 def test_quality_is_corrected_for_a_known_channel():
     mechanism = qc.RandomizedResponse(domain=CROWD.answers.domain, epsilon=1.5)
     reports = mechanism.simulate(CROWD.answers, random_state=3)
@@ -43,10 +49,10 @@ def test_quality_is_corrected_for_a_known_channel():
     assert workers["quality"].between(workers["quality_low"], workers["quality_high"]).all()
 
 
-@pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
+@pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning")
 def test_quality_is_that_of_answers_though_flips_are_secret():
     """Which flip a worker drew nobody else knows: what its law tells is taken out."""
-    mechanism = qc.TwoLayerRandomizedResponse(domain=CROWD.answers.domain, low=0.1, high=0.3)
+    mechanism = TwoLayerRandomizedResponse(domain=CROWD.answers.domain, low=0.1, high=0.3)
     reports = mechanism.simulate(CROWD.answers, random_state=3)
     with ignores_noise():
         workers = WeightedVote().fit(reports).workers.set_index("worker")
@@ -57,7 +63,7 @@ def test_quality_is_that_of_answers_though_flips_are_secret():
 
 
 @pytest.mark.parametrize("labels", [2, 3, nightly(4), 5, nightly(7)])
-@pytest.mark.filterwarnings("ignore::quietcrowd.NoSignalWarning")
+@pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.NoSignalWarning")
 def test_quality_is_missing_where_reports_tell_nothing(labels):
     crowd = qc.make_crowd(tasks=30, workers=20, labels=range(labels))
     mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=0.0)
@@ -129,7 +135,7 @@ def test_labels_that_are_spelt_alike_are_told(labels, told):
     if told is None:
         qc.MajorityVote().fit(frame)
         return
-    with pytest.warns(qc.SimilarLabelsWarning, match=told):
+    with pytest.warns(SimilarLabelsWarning, match=told):
         estimate = qc.NoiseAware().fit(frame)
     assert set(estimate.truths["truth"]) <= set(labels)
     qc.NoiseAware().fit(qc.Answers.from_frame(frame, qc.Categorical(sorted(set(labels)))))

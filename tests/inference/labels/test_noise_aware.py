@@ -11,7 +11,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import quietcrowd as qc
-from quietcrowd.exceptions import AnswerError, NoSignalWarning, ParameterError
+from quietcrowd.exceptions import (
+    AnswerError,
+    NoSignalWarning,
+    ParameterError,
+    SimulatedNoiseWarning,
+)
+from quietcrowd.inference import ignores_noise
 from quietcrowd.inference.labels import noise_aware as noise_aware_labels
 from quietcrowd.inference.labels.crowd import CrowdState, CrowdTally
 from quietcrowd.inference.labels.noise_aware import check_has_table
@@ -19,13 +25,16 @@ from quietcrowd.inference.loop import run_loop
 from quietcrowd.inference.noise_aware import NoiseAware
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.reading import Observations
+from quietcrowd.mechanisms import TwoLayerRandomizedResponse
 from quietcrowd.mechanisms.channels.per_worker import ReportLaw
 from quietcrowd.mechanisms.channels.table import TableChannel
 from quietcrowd.scale import infer_store, partition_parquet
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning"),
-    pytest.mark.filterwarnings("ignore::quietcrowd.NoSignalWarning"),  # has tests of its own
+    pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning"),
+    pytest.mark.filterwarnings(
+        "ignore::quietcrowd.exceptions.NoSignalWarning"
+    ),  # has tests of its own
 ]
 
 VOTE = 2.0**-24
@@ -45,13 +54,13 @@ MECHANISMS = {
     "NULL": lambda domain, epsilon: qc.RandomizedResponse(
         domain=domain, epsilon=epsilon, null="category"
     ),
-    "flips": lambda domain, epsilon: qc.TwoLayerRandomizedResponse.from_claimed_epsilon(
+    "flips": lambda domain, epsilon: TwoLayerRandomizedResponse.from_claimed_epsilon(
         domain=domain, epsilon=epsilon + np.log(domain.size - 1)
     ),
-    "epsilons": lambda domain, epsilon: qc.TwoLayerRandomizedResponse(
+    "epsilons": lambda domain, epsilon: TwoLayerRandomizedResponse(
         domain=domain, epsilon=epsilon, law="epsilon"
     ),
-    "two layers, NULL": lambda domain, epsilon: qc.TwoLayerRandomizedResponse(
+    "two layers, NULL": lambda domain, epsilon: TwoLayerRandomizedResponse(
         domain=domain, epsilon=epsilon, law="epsilon", null="category"
     ),
 }
@@ -355,7 +364,7 @@ def test_it_is_clearly_better_on_skewed_and_on_weak_crowds(options, epsilon, fac
         mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=epsilon)
         reports = mechanism.simulate(crowd.answers, random_state=seed)
         for name, method in methods.items():
-            with qc.ignores_noise():
+            with ignores_noise():
                 errors[name] += qc.error_rate(method.fit(reports), crowd.truths) / 3
     assert errors["aware"] < factor * min(errors["dawid-skene"], errors["majority"]), errors
 
@@ -410,7 +419,7 @@ def test_workers_and_tasks_without_answers_are_no_trouble(name):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::quietcrowd.NoSignalWarning")
+@pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.NoSignalWarning")
 @pytest.mark.parametrize(
     ("name", "epsilon"),
     [
@@ -482,6 +491,6 @@ def test_where_estimates_are_sure_it_says_nothing_also_if_truths_are_alike(epsil
     alike = HIDDEN.answers.with_values(HIDDEN.answers.domain, np.ones_like(HIDDEN.answers.values))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)
+        warnings.simplefilter("ignore", SimulatedNoiseWarning)
         for answers in (alike, HIDDEN.answers):
             qc.NoiseAware().fit(answers if epsilon is None else one_layer(answers, epsilon))

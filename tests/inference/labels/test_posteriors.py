@@ -5,7 +5,8 @@ import pyarrow as pa
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.inference import METHODS
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.inference import CRH, METHODS
 from quietcrowd.inference.labels.model import CategoricalMethod
 
 CROWD = qc.make_crowd(tasks=40, workers=12, answers_per_task=4, labels=[*"abc"], seed=3)
@@ -60,9 +61,9 @@ def test_frames_of_probabilities_are_of_the_library_that_came_in():
 
 @pytest.mark.parametrize(
     ("method", "message"),
-    [(qc.Mean(), "estimates numbers"), (qc.CRH(loss="zero-one"), "no posterior")],
+    [(qc.Mean(), "estimates numbers"), (CRH(loss="zero-one"), "no posterior")],
 )
 def test_methods_without_probabilities_say_so(method, message):
     numbers = FRAME.assign(label=FRAME["task"] % 3)
-    with pytest.raises(qc.ParameterError, match=message):
+    with pytest.raises(ParameterError, match=message):
         method.fit_predict_proba(numbers)

@@ -7,12 +7,13 @@ import quietcrowd as qc
 from quietcrowd.inference.labels import reports as worker_reports
 from quietcrowd.inference.labels.reports import KINDS, WorkerReports
 from quietcrowd.inference.partition import Summary
+from quietcrowd.mechanisms import TwoLayerRandomizedResponse
 from quietcrowd.mechanisms.channels.table import TableChannel
 
 ABC = qc.Categorical(["a", "b", "c"])
-FLIPS = qc.TwoLayerRandomizedResponse(domain=ABC, low=0.0, high=0.6)
+FLIPS = TwoLayerRandomizedResponse(domain=ABC, low=0.0, high=0.6)
 NULL = qc.RandomizedResponse(domain=ABC, epsilon=2.0, null="category")
-SECRET_NULL = qc.TwoLayerRandomizedResponse(domain=ABC, epsilon=1.0, law="epsilon", null="category")
+SECRET_NULL = TwoLayerRandomizedResponse(domain=ABC, epsilon=1.0, law="epsilon", null="category")
 
 
 def summary_of(counts, mechanism=None, tasks=100):

@@ -266,7 +266,7 @@ def test_accuracies_are_cut_off_at_those_of_the_channel(labels, epsilon, null):
 
 @pytest.mark.parametrize("null", [None, "category"])
 @pytest.mark.parametrize("epsilon", [0.0, 0.2, 2.0])
-@pytest.mark.filterwarnings("ignore::quietcrowd.NoSignalWarning")
+@pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.NoSignalWarning")
 def test_no_report_moves_the_odds_by_more_than_epsilon(epsilon, null):
     crowd = qc.make_crowd(tasks=200, workers=40, answers_per_task=5, seed=2)
     mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=epsilon, null=null)

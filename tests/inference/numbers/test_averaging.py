@@ -16,7 +16,7 @@ from quietcrowd.exceptions import AnswerError, NoiseIgnoredWarning, ParameterErr
 from quietcrowd.inference import MajorityVote, Mean, Median, WeightedMean, ignores_noise
 from quietcrowd.mechanisms import LaplaceMechanism, RandomizedResponse
 
-pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning")
 
 CROWD = make_crowd(kind="sparse", tasks=40, workers=30, sparsity=0.6, truths="uniform", seed=3)
 

@@ -7,13 +7,14 @@ from scipy import special
 import quietcrowd as qc
 from quietcrowd.inference.numbers.bounded_bins import bounded_columns, bounded_laws
 from quietcrowd.inference.numbers.report_bins import BINS
+from quietcrowd.mechanisms import DuchiMechanism, HybridMechanism
 from quietcrowd.mechanisms.channels.bounded_law import TOTAL
 
 DOMAIN = qc.Interval(low=-1, high=1)
 
 CASES = {
     f"{kind.name}-{epsilon:g}-{step}": (kind, epsilon, step)
-    for kind in (qc.PiecewiseMechanism, qc.DuchiMechanism, qc.HybridMechanism)
+    for kind in (qc.PiecewiseMechanism, DuchiMechanism, HybridMechanism)
     for epsilon, step in ((1.0, 2.0**-7), (4.0, 2.0**-7), (2.0, 0.125))
 }
 
@@ -50,7 +51,7 @@ def test_chances_are_those_of_all_answers(kind, epsilon, step):
 
 
 def test_the_mean_answer_is_as_near_on_a_fine_grid():
-    law = qc.DuchiMechanism(domain=DOMAIN, epsilon=1.0).channel.law
+    law = DuchiMechanism(domain=DOMAIN, epsilon=1.0).channel.law
     laws = bounded_laws(law)
     column = bounded_columns(law, np.array([1]))[0]
     (expected,) = summed(law, np.array([1]), laws.sigma[::10])
@@ -70,7 +71,7 @@ def test_chances_of_all_reports_sum_to_one(epsilon):
 def test_all_places_lie_in_the_table():
     for step in (0.5, 2.0**-15):
         for epsilon in (0.01, 1.0, 12.0):
-            law = qc.HybridMechanism(domain=DOMAIN, epsilon=epsilon, step=step).channel.law
+            law = HybridMechanism(domain=DOMAIN, epsilon=epsilon, step=step).channel.law
             columns = bounded_columns(law, np.arange(law.reports))
             assert columns.min() == 0
             assert columns.max() + BINS <= len(bounded_laws(law).logs)

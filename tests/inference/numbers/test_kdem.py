@@ -246,7 +246,7 @@ def test_any_unit_of_measurement(truth, unit):
     assert scaled.estimates.truths / unit == pytest.approx(plain.estimates.truths, rel=1e-8)
 
 
-@pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
+@pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning")
 def test_reports_are_read_as_answers_with_a_warning():
     mechanism = LaplaceMechanism(domain=CROWD.answers.domain, epsilon=2.0, fill=None)
     with pytest.warns(NoiseIgnoredWarning, match="KDEm ignores the noise"):

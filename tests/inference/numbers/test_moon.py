@@ -36,8 +36,8 @@ from quietcrowd.mechanisms import LaplaceMechanism, RandomizedResponse
 from quietcrowd.testing import check_method
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::quietcrowd.NoSignalWarning"),
-    pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning"),
+    pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.NoSignalWarning"),
+    pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning"),
 ]
 
 DOMAIN = Interval(low=0, high=10)

@@ -10,12 +10,14 @@ from tests.core.held_weights import held_weights
 import quietcrowd as qc
 from quietcrowd.datasets import make_crowd
 from quietcrowd.exceptions import AnswerError, NoSignalWarning, ParameterError
+from quietcrowd.inference import MOON, ignores_noise
 from quietcrowd.inference.loop import run_loop
 from quietcrowd.inference.numbers import noise_aware as noise_aware_numbers
 from quietcrowd.inference.numbers.noise_aware import LEVELS
 from quietcrowd.inference.reading import Observations
+from quietcrowd.mechanisms import MatrixFactorization
 
-pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning")
 
 CROWD = make_crowd(kind="sensors", tasks=60, workers=30, share=0.5, seed=1)
 DOMAIN = CROWD.answers.domain
@@ -49,7 +51,7 @@ SITUATIONS = {
 
 @pytest.mark.grid
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::quietcrowd.NoSignalWarning")
+@pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.NoSignalWarning")
 @pytest.mark.parametrize("situation", SITUATIONS)
 def test_the_objective_rises_in_every_sweep(situation):
     method = numbers(max_iter=40, tol=0.0)
@@ -84,13 +86,13 @@ def test_the_order_of_rows_changes_no_bit():
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::quietcrowd.NoSignalWarning")
+@pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.NoSignalWarning")
 @pytest.mark.parametrize("epsilon", [1.0, 4.0, 20.0])
 def test_it_is_about_as_near_as_a_normal_prior_at_least(epsilon):
     reports = noisy(epsilon)
     aware, moon = (
         qc.mean_absolute_error(method.fit(reports), CROWD.truths)
-        for method in (numbers(), qc.MOON(truth_prior="normal"))
+        for method in (numbers(), MOON(truth_prior="normal"))
     )
     assert aware < 1.1 * moon
 
@@ -100,8 +102,8 @@ def test_filled_in_reports_are_told_from_answers():
     for options in ({"fill": "midpoint"}, {"participation": "released"}):
         reports = noisy(8.0, **options)
         estimate = numbers().fit(reports)
-        with qc.ignores_noise():
-            naive = qc.MOON(truth_prior="normal").fit(reports)
+        with ignores_noise():
+            naive = MOON(truth_prior="normal").fit(reports)
         errors = [qc.mean_absolute_error(found, CROWD.truths) for found in (estimate, naive)]
         assert errors[0] < 0.9 * errors[1]
         assert abs(estimate.state.answering.shares.mean() - 0.5) < 0.1
@@ -111,8 +113,8 @@ def test_filled_in_reports_are_told_from_answers():
 def test_where_all_tasks_were_answered_the_crowds_share_says_so():
     crowd = make_crowd(kind="sensors", tasks=100, workers=30, share=1.0, seed=2)
     reports = noisy(10.0, crowd, fill="uniform")
-    with qc.ignores_noise():
-        moon = qc.MOON(truth_prior="normal").fit(reports)
+    with ignores_noise():
+        moon = MOON(truth_prior="normal").fit(reports)
     aware = numbers().fit(reports)
     assert aware.state.answering.shares.min() > 0.9
     errors = [qc.mean_absolute_error(found, crowd.truths) for found in (aware, moon)]
@@ -228,7 +230,7 @@ def test_workers_have_a_sigma_with_an_interval():
 
 
 def test_what_it_cannot_read_is_refused(monkeypatch):
-    mechanism = qc.MatrixFactorization(domain=DOMAIN, epsilon=1.0)
+    mechanism = MatrixFactorization(domain=DOMAIN, epsilon=1.0)
     reports = mechanism.simulate(CROWD.answers, random_state=1)
     with pytest.raises(AnswerError, match=r"Use Mean .*--method mean"):
         numbers().fit(reports)

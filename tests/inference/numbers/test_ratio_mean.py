@@ -14,7 +14,7 @@ from quietcrowd.exceptions import AnswerError, NoSignalWarning
 from quietcrowd.inference import Mean, RatioMean, ignores_noise
 from quietcrowd.mechanisms import LaplaceMechanism
 
-pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning")
 
 
 def released(crowd, epsilon, seed=0):

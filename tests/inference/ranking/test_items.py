@@ -8,12 +8,14 @@ from attrs import evolve
 from scipy.special import expit
 
 import quietcrowd as qc
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.inference import Ranking
 
 
 @pytest.fixture
 def ranking():
     """Return a ranking of three items with a covariance that can be added up by hand."""
-    return qc.Ranking(
+    return Ranking(
         items=pa.array(["b", "a", "<i>"]),
         scores=np.array([0.0, 1.0, -1.0]),
         covariance=np.array([[0.5, 0.1, 0.0], [0.1, 0.4, 0.0], [0.0, 0.0, 0.3]]),
@@ -70,9 +72,9 @@ def test_neighbours_are_told_apart_where_their_interval_leaves_out_0(ranking):
 
 
 def test_unknown_items_and_an_item_beside_itself_are_errors(ranking):
-    with pytest.raises(qc.ParameterError, match="'c' is not one of the 3 compared"):
+    with pytest.raises(ParameterError, match="'c' is not one of the 3 compared"):
         ranking.chance("a", "c")
-    with pytest.raises(qc.ParameterError, match="must differ"):
+    with pytest.raises(ParameterError, match="must differ"):
         ranking.chance("a", "a")
 
 

@@ -9,14 +9,16 @@ from tests.nightly import nightly
 import quietcrowd as qc
 from quietcrowd.exceptions import AnswerError, NoSignalWarning, ParameterError
 from quietcrowd.inference.sets import noise_aware as noise_aware_sets
-from quietcrowd.mechanisms import SetChannel
+from quietcrowd.mechanisms.channels import SetChannel
 from quietcrowd.mechanisms.channels.table import TableChannel
 from quietcrowd.mechanisms.mechanism import Reports
 from quietcrowd.scale import infer_store, partition_parquet
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning"),
-    pytest.mark.filterwarnings("ignore::quietcrowd.NoSignalWarning"),  # has a test of its own
+    pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning"),
+    pytest.mark.filterwarnings(
+        "ignore::quietcrowd.exceptions.NoSignalWarning"
+    ),  # has a test of its own
 ]
 
 CROWD = qc.make_crowd(

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 import quietcrowd as qc
+from quietcrowd.mechanisms import TwoLayerRandomizedResponse
 from quietcrowd.mechanisms.channels.per_worker import STEPS, ReportLaw, beta_high, beta_weights
 from quietcrowd.mechanisms.channels.table import TableChannel
 from quietcrowd.mechanisms.randomness import word_source
@@ -64,10 +65,10 @@ ABC = qc.Categorical(["a", "b", "c"])
 MECHANISMS = {
     "one layer": qc.RandomizedResponse(domain=ABC, epsilon=1.0),
     "NULL": qc.RandomizedResponse(domain=ABC, epsilon=1.0, null="category"),
-    "flips": qc.TwoLayerRandomizedResponse(domain=ABC, low=0.1, high=0.6),
-    "one flip": qc.TwoLayerRandomizedResponse(domain=ABC, low=0.3, high=0.3),
-    "epsilons": qc.TwoLayerRandomizedResponse(domain=ABC, epsilon=1.0, law="epsilon"),
-    "two layers, NULL": qc.TwoLayerRandomizedResponse(
+    "flips": TwoLayerRandomizedResponse(domain=ABC, low=0.1, high=0.6),
+    "one flip": TwoLayerRandomizedResponse(domain=ABC, low=0.3, high=0.3),
+    "epsilons": TwoLayerRandomizedResponse(domain=ABC, epsilon=1.0, law="epsilon"),
+    "two layers, NULL": TwoLayerRandomizedResponse(
         domain=ABC, epsilon=1.0, law="epsilon", null="category"
     ),
 }

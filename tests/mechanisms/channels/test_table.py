@@ -10,6 +10,7 @@ from scipy import stats
 
 import quietcrowd as qc
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.mechanisms import MatrixFactorization, TwoLayerRandomizedResponse
 from quietcrowd.mechanisms.channels.base import TOTAL, Channel, laplace_shift, other_weight_for
 from quietcrowd.mechanisms.channels.table import TableChannel, keep_or_replace
 from quietcrowd.mechanisms.randomness import system_words, word_source
@@ -199,7 +200,7 @@ TABLES = {
     "one-layer": qc.RandomizedResponse(domain=LABELS, epsilon=1.0),
     "null": qc.RandomizedResponse(domain=LABELS, epsilon=3.0, null="category"),
     "never kept": qc.RandomizedResponse(domain=qc.Ordinal(range(2)), flip_probability=0.9),
-    "two-layer": qc.TwoLayerRandomizedResponse(domain=LABELS, low=0.1, high=0.6),
+    "two-layer": TwoLayerRandomizedResponse(domain=LABELS, low=0.1, high=0.6),
 }
 SHIFTS = {
     "laplace": qc.LaplaceMechanism(domain=NUMBERS, epsilon=2.0, step=1.0),
@@ -251,7 +252,7 @@ def test_noise_gives_the_law_of_what_is_added(name):
 
 
 def test_sums_of_a_sketch_have_a_law_and_predictions_have_none():
-    law = qc.MatrixFactorization(domain=NUMBERS, epsilon=1.0, rank=3).channel
+    law = MatrixFactorization(domain=NUMBERS, epsilon=1.0, rank=3).channel
     exact = np.array([[0, 5, -7], [1, 1, 1]])
     sent = exact + np.array([[0, 0, 0], [3, -4, 0]])
     gains = law.log_likelihood(sent, exact)

@@ -16,7 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import quietcrowd as qc
-from quietcrowd import FormatError, Memo, private_files
+from quietcrowd import private_files
+from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
+from quietcrowd.mechanisms import (
+    MatrixFactorization,
+    Memo,
+    OptimalMechanism,
+    TwoLayerRandomizedResponse,
+)
 from quietcrowd.mechanisms.channels import table
 from quietcrowd.mechanisms.channels.base import TOTAL
 from quietcrowd.mechanisms.channels.noise import laplace_noise
@@ -31,14 +38,14 @@ TASKS = [f"task {place:02}" for place in range(12)]
 
 MECHANISMS = {
     "labels": qc.RandomizedResponse(domain=LABELS, epsilon=1.0),
-    "best channel": qc.OptimalMechanism(domain=LABELS, epsilon=1.0),
+    "best channel": OptimalMechanism(domain=LABELS, epsilon=1.0),
     "sets of labels": qc.SubsetSelection(domain=LABELS, epsilon=1.0),
     "labels, NULL": qc.RandomizedResponse(domain=LABELS, epsilon=1.0, null="category"),
-    "drawn flips": qc.TwoLayerRandomizedResponse(domain=LABELS, low=0.1, high=0.5),
-    "drawn flips, beta law": qc.TwoLayerRandomizedResponse(
+    "drawn flips": TwoLayerRandomizedResponse(domain=LABELS, low=0.1, high=0.5),
+    "drawn flips, beta law": TwoLayerRandomizedResponse(
         domain=LABELS, low=0.1, high=0.5, law="beta", alpha=2, beta=2
     ),
-    "drawn losses, NULL": qc.TwoLayerRandomizedResponse(
+    "drawn losses, NULL": TwoLayerRandomizedResponse(
         domain=LABELS, law="epsilon", epsilon=1.0, null="category"
     ),
     "numbers": qc.LaplaceMechanism(domain=NUMBERS, epsilon=1.0, fill=None),
@@ -126,7 +133,7 @@ def test_reports_follow_the_law_of_the_mechanism(tmp_path):
 @pytest.mark.nightly
 @pytest.mark.slow
 def test_drawn_weights_are_drawn_once_per_memo(tmp_path):
-    mechanism = qc.TwoLayerRandomizedResponse(domain=YES_NO, low=0.0, high=1.0)
+    mechanism = TwoLayerRandomizedResponse(domain=YES_NO, low=0.0, high=1.0)
     tasks = list(range(400))
     shares = []
     for place in range(12):
@@ -434,7 +441,7 @@ def test_destroying_overwrites_removes_and_ends(path, monkeypatch):
     assert written == [bytes(len(written[0]))]
     assert key.hex() not in repr(kept) + repr(kept._secret)
     kept.destroy()
-    with pytest.raises(qc.ParameterError, match="was destroyed"):
+    with pytest.raises(ParameterError, match="was destroyed"):
         kept.report({})
     with pytest.raises(FileNotFoundError):
         opened(path, create=False)
@@ -472,21 +479,21 @@ def test_the_key_is_not_printed(path):
 def test_wrong_answers_are_refused_before_anything_is_drawn(path, monkeypatch, answers, message):
     kept = opened(path)
     monkeypatch.setattr(Secret, "give", None)
-    with pytest.raises(qc.AnswerError, match=message):
+    with pytest.raises(AnswerError, match=message):
         kept.report(answers)
 
 
 def test_numbers_outside_of_the_domain_are_refused(path):
     kept = opened(path, MECHANISMS["numbers"])
     for answer in (-0.1, 10.1, math.inf, math.nan, "many"):
-        with pytest.raises(qc.AnswerError, match="outside the domain"):
+        with pytest.raises(AnswerError, match="outside the domain"):
             kept.report({TASKS[0]: answer})
 
 
 def test_tasks_match_by_what_they_print_as(path):
     kept = opened(path, tasks=[7, 8])
     assert sent(kept.report({"7": "a"})).equals(sent(kept.report({np.int64(7): "a"})))
-    with pytest.raises(qc.AnswerError, match="the same name as text"):
+    with pytest.raises(AnswerError, match="the same name as text"):
         kept.report({7: "a", "7": "b"})
 
 
@@ -503,13 +510,13 @@ def test_tasks_match_by_what_they_print_as(path):
         ({"campaign": ""}, "campaign must be a name"),
         ({"mechanism": "one-layer"}, "mechanism must be a Mechanism"),
         (
-            {"mechanism": qc.MatrixFactorization(domain=qc.Ordinal(range(5)), epsilon=1.0)},
+            {"mechanism": MatrixFactorization(domain=qc.Ordinal(range(5)), epsilon=1.0)},
             "'matrix-factorization' cannot be stored in a memo: .* take LaplaceMechanism",
         ),
     ],
 )
 def test_parameters_are_checked_before_a_file_is_made(path, changes, message):
-    with pytest.raises(qc.ParameterError, match=message):
+    with pytest.raises(ParameterError, match=message):
         opened(path, **changes)
     assert not path.exists()
 
@@ -535,7 +542,7 @@ def test_who_opened_a_memo_before_it_was_destroyed_sends_nothing_more(path):
     assert sent(other.report({TASKS[0]: "a"})).equals(sent(first))
     one.destroy()
     for _ in range(2):
-        with pytest.raises(qc.ParameterError, match="was destroyed, or its file is missing"):
+        with pytest.raises(ParameterError, match="was destroyed, or its file is missing"):
             other.report({TASKS[0]: "a"})
     assert other._secret.forgotten
     other.destroy()
@@ -548,7 +555,7 @@ def test_who_opened_a_memo_before_it_was_overwritten_brings_that_to_its_end(path
         FormatError, match="only zeros, because destroying the memo was interrupted"
     ):
         opened(path)
-    with pytest.raises(qc.ParameterError, match="was destroyed"):
+    with pytest.raises(ParameterError, match="was destroyed"):
         other.report({})
     assert other._secret.forgotten
     one.destroy()
@@ -632,7 +639,7 @@ def test_junk_is_a_report_or_an_error_that_does_not_tell_it(tmp_path_factory, an
     told = None
     try:
         reports = kept.report({TASKS[0]: answer})
-    except qc.AnswerError as error:
+    except AnswerError as error:
         told = error
     if told is None:
         assert len(reports) == (answer is not None)
@@ -745,5 +752,5 @@ def test_zeros_are_a_memo_that_was_destroyed():
     "changes", [{"campaign": "\ud800"}, {"worker": "ann\udfff"}, {"tasks": ["A", "\udcff"]}]
 )
 def test_ids_are_texts_that_files_and_reports_can_hold(changes):
-    with pytest.raises(qc.ParameterError, match=r"must be valid UTF-8; got '.*ud"):
+    with pytest.raises(ParameterError, match=r"must be valid UTF-8; got '.*ud"):
         MemoScope(**{**PUBLIC, **changes})

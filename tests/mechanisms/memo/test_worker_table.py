@@ -2,6 +2,7 @@ import pandas as pd
 import pytest
 
 import quietcrowd as qc
+from quietcrowd.exceptions import AnswerError
 from quietcrowd.mechanisms.memo.worker_table import worker_table
 
 YES_NO = qc.Categorical(["no", "yes"])
@@ -42,12 +43,12 @@ def test_tasks_count_as_what_they_print_as():
     ],
 )
 def test_what_is_wrong_is_told_without_an_answer(answers, told):
-    with pytest.raises(qc.AnswerError, match=told) as caught:
+    with pytest.raises(AnswerError, match=told) as caught:
         table_of(answers)
     assert "perhaps" not in str(caught.value)
 
 
 @pytest.mark.parametrize("value", [-0.1, 10.1, float("nan"), "x", 10**400])
 def test_numbers_lie_within_their_bounds(value):
-    with pytest.raises(qc.AnswerError, match=r"outside the domain 0\.0 to 10\.0"):
+    with pytest.raises(AnswerError, match=r"outside the domain 0\.0 to 10\.0"):
         table_of({"a": value}, domain=qc.Interval(low=0, high=10))

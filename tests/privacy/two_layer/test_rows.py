@@ -7,8 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from quietcrowd import Categorical, PrivacyLedger, RandomizedResponse, TwoLayerRandomizedResponse
+from quietcrowd import Categorical, PrivacyLedger, RandomizedResponse
 from quietcrowd.accounting.calibration import two_layer_bounds
+from quietcrowd.mechanisms import TwoLayerRandomizedResponse
 from quietcrowd.privacy.loss_distribution import LossDistribution, compose_losses
 from quietcrowd.privacy.two_layer.flips import row_chances
 from quietcrowd.privacy.two_layer.rows import own_row_laws, row_law

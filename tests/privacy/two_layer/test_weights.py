@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from tests.nightly import nightly
 
-from quietcrowd import Categorical, Ordinal, TwoLayerRandomizedResponse
+from quietcrowd import Categorical, Ordinal
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.mechanisms import TwoLayerRandomizedResponse
 from quietcrowd.mechanisms.channels.per_worker import STEPS, UniformEpsilons
 from quietcrowd.privacy.two_layer.flips import cell_epsilon, row_epsilon
 from quietcrowd.privacy.two_layer.weights import (

@@ -319,14 +319,16 @@ class TeslaLike(NumericMethod):
     >>> import warnings
     >>> import numpy as np
     >>> import quietcrowd as qc
-    >>> warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)  # simulated on purpose
+    >>> from quietcrowd.exceptions import SimulatedNoiseWarning
+    >>> from quietcrowd.inference import ignores_noise
+    >>> warnings.simplefilter("ignore", SimulatedNoiseWarning)  # simulated on purpose
     >>> crowd = qc.make_crowd(
     ...     kind="sparse", tasks=100, workers=60, sparsity=0.5, truths="uniform", seed=1
     ... )
     >>> mechanism = qc.LaplaceMechanism(domain=crowd.answers.domain, epsilon=10.0, fill=None)
     >>> reports = mechanism.simulate(crowd.answers, random_state=1)
     >>> filtered = TeslaLike().fit(reports)
-    >>> with qc.ignores_noise():
+    >>> with ignores_noise():
     ...     naive = qc.Mean().fit(reports)
     >>> qc.mean_absolute_error(filtered, crowd.truths) < qc.mean_absolute_error(naive, crowd.truths)
     True
@@ -406,13 +408,15 @@ class PrivTDSILike(Mechanism):
     --------
     >>> from functools import partial
     >>> import quietcrowd as qc
-    >>> experiment = qc.Experiment(
+    >>> from quietcrowd.evaluation import Experiment
+    >>> from quietcrowd.inference import CRH
+    >>> experiment = Experiment(
     ...     dataset=qc.make_crowd(
     ...         kind="sparse", tasks=20, workers=100, sparsity=0.5, truths="uniform"
     ...     ),
     ...     mechanisms={"privtdsi-like": partial(PrivTDSILike, tasks_per_worker=2)},
     ...     epsilons=[5.0],
-    ...     methods={"crh": qc.CRH()},
+    ...     methods={"crh": CRH()},
     ...     trials=2,
     ... )
     >>> experiment.run().frame[["mechanism", "exact_epsilon_mean", "participation_protected"]]

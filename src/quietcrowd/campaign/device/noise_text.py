@@ -15,7 +15,8 @@ from quietcrowd.campaign.device.questions import points_to, spell_label
 from quietcrowd.campaign.terms.near_copies import sent_again
 from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.domains import FiniteDomain
-from quietcrowd.mechanisms import LaplaceChannel, Mechanism, SketchChannel, TableChannel
+from quietcrowd.mechanisms import Mechanism
+from quietcrowd.mechanisms.channels import LaplaceChannel, SketchChannel, TableChannel
 from quietcrowd.mechanisms.channels.bounded_law import TOTAL, BoundedLaw
 from quietcrowd.mechanisms.channels.set_law import SetLaw
 from quietcrowd.mechanisms.report_meanings import Likelihoods, ListedMeanings

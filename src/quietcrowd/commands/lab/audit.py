@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import typer
 
-from quietcrowd.auditing.audit import ANSWERS, DRAWS, noise_of_audit
-from quietcrowd.auditing.audit import audit as run_audit
+from quietcrowd.auditing.audits import ANSWERS, DRAWS, noise_of_audit
+from quietcrowd.auditing.audits import audit as run_audit
 from quietcrowd.commands import options
 from quietcrowd.commands.choices import MECHANISMS, choose_mechanism
 from quietcrowd.commands.declare import argument, command, option, typer_app

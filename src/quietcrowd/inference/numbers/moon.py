@@ -386,15 +386,17 @@ class MOON(NumericMethod):
     >>> import warnings
     >>> import numpy as np
     >>> import quietcrowd as qc
-    >>> warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)  # simulated on purpose
+    >>> from quietcrowd.exceptions import SimulatedNoiseWarning
+    >>> from quietcrowd.inference import CRH, ignores_noise
+    >>> warnings.simplefilter("ignore", SimulatedNoiseWarning)  # simulated on purpose
     >>> crowd = qc.make_crowd(
     ...     kind="sparse", tasks=100, workers=60, sparsity=0.5, truths="uniform", seed=1
     ... )
     >>> mechanism = qc.LaplaceMechanism(domain=crowd.answers.domain, epsilon=10.0, fill=None)
     >>> reports = mechanism.simulate(crowd.answers, random_state=1)
     >>> aware = MOON().fit(reports)
-    >>> with qc.ignores_noise():
-    ...     naive = qc.CRH().fit(reports)
+    >>> with ignores_noise():
+    ...     naive = CRH().fit(reports)
     >>> qc.mean_absolute_error(aware, crowd.truths) < qc.mean_absolute_error(naive, crowd.truths)
     True
     """

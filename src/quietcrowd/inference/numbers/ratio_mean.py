@@ -245,7 +245,8 @@ class RatioMean(NumericMethod):
     --------
     >>> import warnings
     >>> import quietcrowd as qc
-    >>> warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)  # simulated on purpose
+    >>> from quietcrowd.exceptions import SimulatedNoiseWarning
+    >>> warnings.simplefilter("ignore", SimulatedNoiseWarning)  # simulated on purpose
     >>> crowd = qc.make_crowd(
     ...     kind="sparse", tasks=50, workers=2000, sparsity=0.5, truths="uniform", seed=1
     ... )

@@ -12,13 +12,24 @@ from typing import Any
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channels.base import Channel
+from quietcrowd.mechanisms.channels.bounded_law import BoundedLaw
 from quietcrowd.mechanisms.channels.sets import SetChannel
 from quietcrowd.mechanisms.channels.shift import LaplaceChannel
 from quietcrowd.mechanisms.channels.sketch import SketchChannel
 from quietcrowd.mechanisms.channels.table import TableChannel
 from quietcrowd.mechanisms.channels.weights import BoundedChannel
 
-__all__ = ["KINDS", "read_channel"]
+__all__ = [
+    "KINDS",
+    "BoundedChannel",
+    "BoundedLaw",
+    "Channel",
+    "LaplaceChannel",
+    "SetChannel",
+    "SketchChannel",
+    "TableChannel",
+    "read_channel",
+]
 
 _READ = (TableChannel, LaplaceChannel, BoundedChannel, SetChannel, SketchChannel)
 

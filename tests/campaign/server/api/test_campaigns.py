@@ -6,6 +6,7 @@ from tests.campaign.people import YES_NO, check_problem, new_desk
 import quietcrowd as qc
 from quietcrowd.campaign.server.api import campaigns
 from quietcrowd.campaign.terms.settings import MAX_REPORTS
+from quietcrowd.mechanisms import MatrixFactorization, Mechanism
 
 MECHANISM = qc.RandomizedResponse(domain=YES_NO, epsilon=1.0).to_dict()
 
@@ -22,7 +23,7 @@ def test_a_draft_says_where_it_is(desk):
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_every_mechanism_can_be_chosen(desk, name):
     made = desk.client.get(f"/campaigns/{desk.campaign(MECHANISMS[name])}").json()
-    assert qc.Mechanism.from_dict(made["mechanism"]) == MECHANISMS[name]
+    assert Mechanism.from_dict(made["mechanism"]) == MECHANISMS[name]
     assert made["state"] == "open"
 
 
@@ -339,7 +340,7 @@ def test_at_least_five_workers_are_shown_together_unless_a_draft_says_otherwise(
 @pytest.mark.parametrize("variant", ["ridge", "paper"])
 def test_what_no_page_can_randomise_with_is_refused_with_the_way_out(desk, variant):
     more = {"fill": 0.0, "ridge": 0.0} if variant == "paper" else {}
-    mechanism = qc.MatrixFactorization(
+    mechanism = MatrixFactorization(
         domain=qc.Ordinal(range(5)), epsilon=1.0, rank=3, variant=variant, **more
     )
     answer = desk.client.post("/campaigns", json={"title": "T", "mechanism": mechanism.to_dict()})

@@ -16,16 +16,17 @@ from tests.campaign.web.write_vectors import FOLDER
 import quietcrowd as qc
 from quietcrowd.campaign.terms.canonical import canonical_json
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.mechanisms import TwoLayerRandomizedResponse
 from quietcrowd.mechanisms import mechanism as registry
 from quietcrowd.mechanisms.channels import KINDS, read_channel
 
 LEVELS = qc.Ordinal([0, 1, 2.5, 7, 10])
 CASES = {
     **{name: one for name, one in MECHANISMS.items() if not name.endswith("ridge")},
-    "a beta distribution": qc.TwoLayerRandomizedResponse(
+    "a beta distribution": TwoLayerRandomizedResponse(
         domain=LEVELS, law="beta", low=0.1, high=0.4, alpha=3, beta=2
     ),
-    "drawn epsilons": qc.TwoLayerRandomizedResponse(
+    "drawn epsilons": TwoLayerRandomizedResponse(
         domain=LEVELS, law="epsilon", epsilon=1.0, null="category"
     ),
     "a number for no answer": qc.LaplaceMechanism(domain=LEVELS, epsilon=1.0, fill=2.5),

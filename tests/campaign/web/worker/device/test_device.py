@@ -20,6 +20,7 @@ from tests.nightly import by_day
 import quietcrowd as qc
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.web.worker_page import WORKER_FILES, modules_in_order
+from quietcrowd.mechanisms import OptimalMechanism
 
 pytestmark = pytest.mark.slow
 
@@ -363,7 +364,7 @@ def test_a_question_that_was_asked_before_gets_the_report_that_was_kept(joined, 
 def test_reports_without_a_name_are_shown_and_sent_again_by_what_they_mean(joined, desk):
     """Before, numbers of columns were taken for labels, and those from 4 on for no answer."""
     one, other = (qc.Categorical(list(labels)) for labels in ("abcd", "dcba"))
-    mechanism = qc.OptimalMechanism(domain=one, epsilon=0.3, prior={"a": 0.28})
+    mechanism = OptimalMechanism(domain=one, epsilon=0.3, prior={"a": 0.28})
     assert mechanism.channel.reports > 4
     turned = evolve(mechanism, domain=other, weights=mechanism.weights[::-1])
     another = evolve(mechanism, domain=other, prior={"d": 0.28})

@@ -20,22 +20,24 @@ from tests.nightly import nightly
 import quietcrowd as qc
 from quietcrowd import (
     Categorical,
-    DuchiMechanism,
-    HybridMechanism,
     Interval,
     LaplaceMechanism,
-    MatrixFactorization,
-    Mechanism,
-    OptimalMechanism,
     Ordinal,
-    ParameterError,
     PiecewiseMechanism,
     RandomizedResponse,
     SubsetSelection,
-    TwoLayerRandomizedResponse,
-    audit,
 )
-from quietcrowd.auditing.audit import noise_of_audit
+from quietcrowd.auditing import audit
+from quietcrowd.auditing.audits import noise_of_audit
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.mechanisms import (
+    DuchiMechanism,
+    HybridMechanism,
+    MatrixFactorization,
+    Mechanism,
+    OptimalMechanism,
+    TwoLayerRandomizedResponse,
+)
 from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.mechanisms.channels.noise import DiscreteLaplace
 

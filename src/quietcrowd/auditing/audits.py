@@ -276,7 +276,7 @@ def _end_of_curve(guarantee: PrivacyGuarantee, plan: AuditPlan) -> float:
 
 
 def plan_audit(mechanism: Mechanism, answers: int) -> AuditPlan:
-    """Return the plan of `quietcrowd.audit` for a mechanism.
+    """Return the plan of `quietcrowd.auditing.audit` for a mechanism.
 
     `answers` is how many answers a worker gives, or the number of tasks if every task is reported.
     Raise `ParameterError` if these are too many to enumerate. The plan depends on the kind of
