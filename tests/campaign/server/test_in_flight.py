@@ -46,7 +46,7 @@ def test_everyone_has_a_share_and_what_has_left_is_forgotten():
     assert [enter(in_flight, 0, b"me") for _ in range(2)] == [True, False]
     in_flight.leave(0, b"you")
     assert list(in_flight._of) == [b"me"]
-    assert in_flight.worked_on == 2
+    assert in_flight._requests == 2
 
 
 def test_all_who_show_nothing_share_a_quarter():

@@ -37,14 +37,11 @@ from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss
 
 _ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_SHARED = ("campaign", "title", "description", "linked", "tasks", "tasks_hash")
 _MEMBERS = {
-    "campaign": str,
-    "title": str,
-    "description": str,
+    **dict.fromkeys(("campaign", "title", "description"), str),
     "mechanism": dict,
-    "answers_per_participant": int,
-    "linked": int,
-    "tasks": int,
+    **dict.fromkeys(("answers_per_participant", "linked", "tasks"), int),
     "tasks_hash": str,
 }
 
@@ -108,11 +105,19 @@ class Terms:
             raise CampaignError("campaign.configuration-hash-differs")
         _check_members(config, campaign)
         requester_id, as_of = _identity(config)
-        promises = _promises(config)
+        stated: dict[str, Any] = {
+            **{name: config[name] for name in _SHARED},
+            "answers": config["answers_per_participant"],
+            "promises": _promises(config),
+            "requester_id": requester_id,
+            "as_of": as_of,
+        }
         try:
             mechanism = usable_mechanism(config["mechanism"])
-            allotment = _allotment(config, mechanism)
-            expected = _expected(config, mechanism, promises, allotment)
+            stated["mechanism"] = mechanism
+            stated["total_epsilon"] = _said_loss(config, mechanism)
+            stated["allotment"] = _allotment(config, mechanism)
+            expected = describe_campaign(**stated)
             earlier = earlier_document(expected["channel"])
         except CampaignError:
             raise
@@ -123,29 +128,15 @@ class Terms:
         if _hash(config.get("channel")) == _hash(earlier):
             expected["channel"] = earlier
         _compare(config, expected)
+        closes_on = document.get("closes_on")
+        is_day = isinstance(closes_on, str) and _DAY.fullmatch(closes_on)
         return cls(
-            campaign=campaign,
-            title=config["title"],
-            description=config["description"],
-            mechanism=mechanism,
-            answers=config["answers_per_participant"],
-            linked=config["linked"],
-            tasks=config["tasks"],
-            tasks_hash=config["tasks_hash"],
+            **stated,
             config_hash=str(config_hash),
             state="open" if document.get("state") == "open" else "closed",
             needs_invite=document.get("join_mode") != "open",
-            total_epsilon=_said_loss(config, mechanism),
-            promises=promises,
-            allotment=allotment,
-            requester_id=requester_id,
-            as_of=as_of,
-            closes_on=_day(document.get("closes_on")),
+            closes_on=closes_on if is_day else None,
         )
-
-
-def _day(said: Any) -> str | None:
-    return said if isinstance(said, str) and _DAY.fullmatch(said) else None
 
 
 def _hash(value: Any) -> str | None:
@@ -212,30 +203,6 @@ def _allotment(config: Mapping[str, Any], mechanism: Mechanism) -> Allotment | N
         raise CampaignError("campaign.statement-unclear", reason=one_line(str(error))) from None
 
 
-def _expected(
-    config: Mapping[str, Any],
-    mechanism: Mechanism,
-    promises: Promises | None,
-    allotment: Allotment | None,
-) -> dict[str, Any]:
-    requester_id, as_of = _identity(config)
-    return describe_campaign(
-        campaign=config["campaign"],
-        title=config["title"],
-        description=config["description"],
-        mechanism=mechanism,
-        answers=config["answers_per_participant"],
-        linked=config["linked"],
-        tasks=config["tasks"],
-        tasks_hash=config["tasks_hash"],
-        total_epsilon=_said_loss(config, mechanism),
-        promises=promises,
-        allotment=allotment,
-        requester_id=requester_id,
-        as_of=as_of,
-    )
-
-
 def _said_loss(config: Mapping[str, Any], mechanism: Mechanism) -> float | None:
     said = config.get("guarantee")
     loss = said.get("worker_epsilon") if isinstance(said, dict) else None
@@ -294,8 +261,15 @@ def read_tasks(document: Mapping[str, Any], terms: Terms) -> tuple[CampaignTask,
     names = {task.name for task in tasks}
     if hashed != terms.tasks_hash or not len(names) == len(tasks) == terms.tasks or not in_order:
         raise CampaignError("campaign.tasks-changed")
-    _check_linked(tasks, terms)
-    _check_loss(tasks, terms)
+    found = largest_group([(task.name, task.data) for task in tasks], terms.mechanism)
+    if min(found, terms.answers) > terms.linked:
+        raise CampaignError("campaign.copies-understated", found=found, linked=terms.linked)
+    loss = loss_of_tasks(terms.mechanism, terms.answers, [task.name for task in tasks])
+    agreed = terms.guarantee.total_epsilon
+    if loss is not None and loss > agreed:
+        raise CampaignError(
+            "campaign.loss-understated", loss=show_loss(loss), stated=show_loss(agreed)
+        )
     return tuple(tasks)
 
 
@@ -311,21 +285,6 @@ def read_allotment(
     if ids != [task.id for task in found] or len(found) != terms.answers:
         raise CampaignError("campaign.too-few-tasks-given", answers=terms.answers)
     return found
-
-
-def _check_loss(tasks: Sequence[CampaignTask], terms: Terms) -> None:
-    loss = loss_of_tasks(terms.mechanism, terms.answers, [task.name for task in tasks])
-    agreed = terms.guarantee.total_epsilon
-    if loss is not None and loss > agreed:
-        raise CampaignError(
-            "campaign.loss-understated", loss=show_loss(loss), stated=show_loss(agreed)
-        )
-
-
-def _check_linked(tasks: Sequence[CampaignTask], terms: Terms) -> None:
-    found = largest_group([(task.name, task.data) for task in tasks], terms.mechanism)
-    if min(found, terms.answers) > terms.linked:
-        raise CampaignError("campaign.copies-understated", found=found, linked=terms.linked)
 
 
 def _is_id(value: Any) -> bool:

@@ -125,12 +125,9 @@ class CampaignFolder:
                 lock.enter_context(file_lock(self.path / _LOCK, wait=False))
             except (BlockingIOError, PermissionError):
                 raise CampaignError("campaign.folder-in-use", campaign=self.campaign) from None
-            self._remove_drafts()
+            for draft in self.path.glob(".*.*"):  # of a killed writer
+                wipe_private(draft, draft.read_bytes())
             yield
-
-    def _remove_drafts(self) -> None:
-        for draft in self.path.glob(".*.*"):
-            wipe_private(draft, draft.read_bytes())
 
     def membership(self) -> Membership | None:
         """Return the device's membership, or None; raise FormatError if the file is damaged."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from attrs import field, frozen
@@ -51,46 +50,27 @@ class CampaignLink:
     @classmethod
     def read(cls, url: str, invite: str | None = None) -> CampaignLink:
         """Parse a link, or raise ParameterError, which repeats no invite; see `spell_server`."""
-        parts = _split(url)
+        if not isinstance(url, str):
+            raise ParameterError(
+                "campaign.link-not-text", example=_EXAMPLE, type_name=type(url).__name__
+            )
+        shown = repr(hide_tokens(without_user(url.partition("#")[0])))
+        try:
+            parts = urlsplit(url.strip())
+            server = spell_server(parts)
+        except ValueError:
+            raise ParameterError("campaign.link-invalid", example=_EXAMPLE, shown=shown) from None
         path = _PATH.fullmatch(parts.path)
-        plain = (
-            not parts.query and "@" not in parts.netloc and hide_tokens(parts.path) == parts.path
-        )
-        server = _server(parts)
-        if path is None or server is None or not plain:
-            raise ParameterError("campaign.link-invalid", example=_EXAMPLE, shown=_shown(url))
+        strange = parts.query or "@" in parts.netloc or hide_tokens(parts.path) != parts.path
+        if path is None or strange:
+            raise ParameterError("campaign.link-invalid", example=_EXAMPLE, shown=shown)
         if not is_protected(server):
-            raise ParameterError("campaign.link-not-encrypted", shown=_shown(url))
+            raise ParameterError("campaign.link-not-encrypted", shown=shown)
         return cls(
             server=f"{server}{path['prefix']}",
             campaign=path["campaign"],
             invite=_invite(parts, invite),
         )
-
-
-def _split(url: Any) -> SplitResult:
-    if not isinstance(url, str):
-        raise ParameterError(
-            "campaign.link-not-text", example=_EXAMPLE, type_name=type(url).__name__
-        )
-    try:
-        parts = urlsplit(url.strip())
-        _ = parts.port
-    except ValueError:
-        raise ParameterError("campaign.link-invalid", example=_EXAMPLE, shown=_shown(url)) from None
-    return parts
-
-
-def _server(parts: SplitResult) -> str | None:
-    try:
-        return spell_server(parts)
-    except ValueError:
-        return None
-
-
-def _shown(url: str) -> str:
-    """Return a link without secrets, for messages."""
-    return repr(hide_tokens(without_user(url.partition("#")[0])))
 
 
 def _invite(parts: SplitResult, given: str | None) -> str | None:

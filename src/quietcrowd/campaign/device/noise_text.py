@@ -109,10 +109,9 @@ def _reports(mechanism: Mechanism) -> list[str]:
 
 
 def _name(label: Any) -> str:
-    return "no answer" if label is None else _short(one_line(spell_label(label)))
-
-
-def _short(name: str) -> str:
+    if label is None:
+        return "no answer"
+    name = one_line(spell_label(label))
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 
 
@@ -130,19 +129,12 @@ def _of_labels(mechanism: Mechanism, channel: TableChannel) -> tuple[str, ...]:
     ]
     if channel.per_worker is not None:
         fewest = len(others) * channel.per_worker.bounds[0] / TOTAL
+        none = f"None replaces fewer than {show_share(fewest)}."
         law.append(
             "That is the mean of all devices: each draws for itself, once for all its answers, how "
-            f"often it replaces one. {_of_least(fewest)}"
+            f"often it replaces one. {'Some replace hardly any.' if fewest < _HARDLY else none}"
         )
     return tuple(law)
-
-
-def _of_least(share: float) -> str:
-    return (
-        "Some replace hardly any."
-        if share < _HARDLY
-        else f"None replaces fewer than {show_share(share)}."
-    )
 
 
 def _of_bounds(bounded: BoundedLaw) -> tuple[str, ...]:

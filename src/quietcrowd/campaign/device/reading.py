@@ -57,16 +57,14 @@ class CampaignReading:
             listed = read_tasks(answer, self.terms)
             asked = read_allotment(answer, self.terms, listed)
             if self.terms.allotment is not None:
-                self._keep_allotment([task.id for task in asked])
+                ids = [task.id for task in asked]
+                if self.folder.allotted(ids) != ids:
+                    raise CampaignError("campaign.other-tasks-given")
             self.listed = listed
             self._asked = TaskQuestions(
                 tasks=asked, mechanism=self.terms.mechanism, as_of=self.terms.as_of
             )
         return self._asked
-
-    def _keep_allotment(self, ids: list[str]) -> None:
-        if self.folder.allotted(ids) != ids:
-            raise CampaignError("campaign.other-tasks-given")
 
     @property
     def not_asked(self) -> frozenset[str]:

@@ -10,7 +10,6 @@ import pyarrow as pa
 from attrs import asdict, frozen
 
 from quietcrowd.accounting.ledger import PrivacyLedger
-from quietcrowd.campaign.protocol.result_documents import Caution
 from quietcrowd.campaign.results.agreement import MOST_ERROR, CrowdJudgement, judge_crowd
 from quietcrowd.campaign.results.reports import Inferred, ReportRows
 from quietcrowd.campaign.results.results import Findings
@@ -19,7 +18,6 @@ from quietcrowd.campaign.terms.promises import ANYONE
 from quietcrowd.formats.jsonl import json_ready
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, finite_loss
-from quietcrowd.privacy.tails import TailBound
 
 _MOST_OF_ONE = 0.2
 """Maximum fraction of all reports from one worker without a warning, unless within `_UNEVEN`."""
@@ -84,15 +82,6 @@ def snapshot(
     """
     guarantee = rows.mechanism.guarantee(answers=answers, tasks=rows.tasks)
     judged = judge_crowd(independent)
-    cautions = [
-        *([Caution(code="open-to-all", message=ANYONE)] if open_to_all else []),
-        *_about_the_fit(found),
-        *(Caution(code="assumption", message=message) for message in dict.fromkeys(messages)),
-        *_about_the_reports(independent),
-        *_about_those_sent_again(again, rows),
-        *_about_the_devices(independent, judged),
-        *_about_the_agreement(judged),
-    ]
     return Findings(
         head={
             "config_hash": config_hash,
@@ -107,36 +96,36 @@ def snapshot(
             "agreement": {
                 name: json_ready(value) for name, value in asdict(judged.agreement).items()
             },
-            "warnings": [one.model_dump() for one in cautions],
+            "warnings": [
+                {"code": code, "message": message}
+                for code, message in _cautions(
+                    found, rows, independent, judged, again, messages, open_to_all
+                )
+            ],
         },
-        truths=_marked(_rows(found.truths), again),
+        truths=(
+            row if again is None else {**row, "again": again.of(row["task"])}
+            for row in _rows(found.truths)
+        ),
         workers=_with_losses(found.workers, independent, guarantee),
     )
 
 
-def _marked(truths: Iterator[dict[str, Any]], again: Again | None) -> Iterator[dict[str, Any]]:
-    for row in truths:
-        yield row if again is None else {**row, "again": again.of(row["task"])}
-
-
 def _privacy(mechanism: Mechanism, guarantee: PrivacyGuarantee) -> dict[str, Any]:
+    tail = guarantee.tail
     return {
         "mechanism": mechanism.name,
         "answer_epsilon": finite_loss(float(guarantee.epsilon)),
         "worker_epsilon": finite_loss(float(guarantee.total_epsilon)),
         "delta": float(guarantee.delta),
-        "tail": _tail(guarantee.tail),
+        "tail": None
+        if tail is None
+        else {
+            "probability": float(tail.probability),
+            "answer_epsilon": finite_loss(float(tail.epsilon)),
+            "worker_epsilon": finite_loss(float(tail.total_epsilon)),
+        },
         "participation_protected": guarantee.participation_protected,
-    }
-
-
-def _tail(tail: TailBound | None) -> dict[str, Any] | None:
-    if tail is None:
-        return None
-    return {
-        "probability": float(tail.probability),
-        "answer_epsilon": finite_loss(float(tail.epsilon)),
-        "worker_epsilon": finite_loss(float(tail.total_epsilon)),
     }
 
 
@@ -156,67 +145,57 @@ def _with_losses(
         yield {**worker, **spent(int(count))}
 
 
-def _about_the_fit(found: Inferred) -> list[Caution]:
-    if found.converged:
-        return []
-    message = (
-        f"the method has not converged after {found.iterations:,} iterations: truths may "
-        "still change. Take a larger max_iter."
-    )
-    return [Caution(code="not-converged", message=message)]
-
-
-def _about_the_reports(rows: ReportRows) -> list[Caution]:
-    cautions = []
-    share = float(rows.per_worker.max()) / len(rows)
-    if share > max(_MOST_OF_ONE, _UNEVEN / len(rows.per_worker)):
-        cautions.append(
-            Caution(
-                code="dominant-worker",
-                message=f"one worker gave {share:.0%} of all reports: truths lean on that worker",
-            )
+def _cautions(
+    found: Inferred,
+    rows: ReportRows,
+    independent: ReportRows,
+    judged: CrowdJudgement,
+    again: Again | None,
+    messages: Sequence[str],
+    open_to_all: bool,
+) -> Iterator[tuple[str, str]]:
+    """Yield the code and message of each reason why results may be misleading."""
+    if open_to_all:
+        yield "open-to-all", ANYONE
+    if not found.converged:
+        yield (
+            "not-converged",
+            f"the method has not converged after {found.iterations:,} iterations: truths may "
+            "still change. Take a larger max_iter.",
         )
-    few = int((rows.per_task < FEW).sum())
+    for message in dict.fromkeys(messages):
+        yield "assumption", message
+    share = float(independent.per_worker.max()) / len(independent)
+    if share > max(_MOST_OF_ONE, _UNEVEN / len(independent.per_worker)):
+        yield (
+            "dominant-worker",
+            f"one worker gave {share:.0%} of all reports: truths lean on that worker",
+        )
+    few = int((independent.per_task < FEW).sum())
     if few:
-        cautions.append(
-            Caution(
-                code="few-reports",
-                message=f"{few:,} of {rows.tasks:,} tasks have fewer than {FEW} reports",
-            )
+        yield (
+            "few-reports",
+            f"{few:,} of {independent.tasks:,} tasks have fewer than {FEW} reports",
         )
-    return cautions
-
-
-def _about_those_sent_again(again: Again | None, rows: ReportRows) -> list[Caution]:
-    if again is None or not again.all:
-        return []
-    message = (
-        f"at least {again.all:,} of {len(rows):,} reports were sent again: these workers had "
-        "reported on the question before, and their answers are of that time, not of now. The same "
-        "words about another day are another question: campaign create --as-of"
-    )
-    return [Caution(code="sent-again", message=message)]
-
-
-def _about_the_devices(rows: ReportRows, judged: CrowdJudgement) -> list[Caution]:
-    found = judged.too_consistent
-    if not len(found):
-        return []
-    workers = rows.workers
-    names = [workers[int(place)].as_py() for place in found[:_NAMED]]
-    named = ", ".join(names) + ", ..." * (len(found) > _NAMED)
-    message = (
-        f"{len(found):,} of {len(workers):,} workers ({named}) agree with the others more than "
-        "randomised reports do: their devices may not randomise"
-    )
-    return [Caution(code="too-consistent", message=message)]
-
-
-def _about_the_agreement(judged: CrowdJudgement) -> list[Caution]:
-    if judged.agreement.answers is not None:
-        return []
-    message = (
-        "how much answers agree is not told: the noise leaves it open, or its standard error "
-        f"would be above {MOST_ERROR:g}. More workers, or more tasks for each, tell more."
-    )
-    return [Caution(code="agreement-unknown", message=message)]
+    if again is not None and again.all:
+        yield (
+            "sent-again",
+            f"at least {again.all:,} of {len(rows):,} reports were sent again: these workers had "
+            "reported on the question before, and their answers are of that time, not of now. The "
+            "same words about another day are another question: campaign create --as-of",
+        )
+    consistent, workers = judged.too_consistent, independent.workers
+    if len(consistent):
+        names = [workers[int(place)].as_py() for place in consistent[:_NAMED]]
+        named = ", ".join(names) + ", ..." * (len(consistent) > _NAMED)
+        yield (
+            "too-consistent",
+            f"{len(consistent):,} of {len(workers):,} workers ({named}) agree with the others more "
+            "than randomised reports do: their devices may not randomise",
+        )
+    if judged.agreement.answers is None:
+        yield (
+            "agreement-unknown",
+            "how much answers agree is not told: the noise leaves it open, or its standard error "
+            f"would be above {MOST_ERROR:g}. More workers, or more tasks for each, tell more.",
+        )

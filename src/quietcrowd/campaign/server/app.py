@@ -121,7 +121,7 @@ def _lifespan(
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         erasers = [JournalEraser(database=one) for one in (database, departures)]
         jobs = _jobs(settings, database, metrics.tally)
-        infer = _nothing if jobs is None else jobs.request
+        infer = (lambda _: None) if jobs is None else jobs.request
         writer = Writer(
             database=database, changed=infer, patience=settings.write_seconds, tally=metrics.tally
         )
@@ -181,10 +181,6 @@ def _jobs(settings: Settings, database: Database, tally: Tally) -> InferenceJobs
             scheduler=settings.dask,
         ),
     )
-
-
-def _nothing(_: bytes) -> None:
-    pass
 
 
 def serve(settings: Settings, announce: Callable[[str], None] | None = None) -> None:

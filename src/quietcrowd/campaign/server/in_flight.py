@@ -58,11 +58,6 @@ class InFlight:
     _size_of: Counter[bytes] = field(factory=Counter, init=False)
     _answers: dict[WaitingAnswer, int] = field(factory=dict, init=False)
 
-    @property
-    def worked_on(self) -> int:
-        """Number of requests in progress."""
-        return self._requests
-
     def has_room(self, size: int) -> bool:
         """Return whether there is capacity for a request with a body of `size` bytes."""
         return self._requests < self.requests and self._has_bytes(size)

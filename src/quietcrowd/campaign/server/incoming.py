@@ -150,7 +150,9 @@ class TurningAway:
         self, problem: ProblemError, scope: Scope, receive: Receive, send: Send
     ) -> None:
         """Respond, and end the connection if an unknown client is still sending a body."""
-        if problem.name not in _ENDING or not _has_body(Headers(scope=scope)):
+        headers = Headers(scope=scope)
+        has_body = "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
+        if problem.name not in _ENDING or not has_body:
             await as_response(problem)(scope, receive, send)
             return
         problem.headers["Connection"] = "close"
@@ -179,7 +181,3 @@ class TurningAway:
                             return
         finally:
             self.thrown_away -= 1
-
-
-def _has_body(headers: Headers) -> bool:
-    return "transfer-encoding" in headers or headers.get("content-length", "0") != "0"

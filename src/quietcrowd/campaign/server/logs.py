@@ -10,7 +10,6 @@ import time
 import traceback
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from types import TracebackType
 from typing import TextIO
 
 from typing_extensions import override
@@ -135,17 +134,9 @@ def _log_failed(event: str, fields: Mapping[str, str | None], *, timed: bool) ->
 
 def log_what_nobody_catches() -> None:
     """Log uncaught errors from now on; Python would print messages and source lines."""
-    sys.excepthook = _log_uncaught
-    sys.unraisablehook = _log_unraisable
+    sys.excepthook = lambda _, error, __: log_failure("process", error, timed=True)
+    sys.unraisablehook = lambda args: log_failure("process", args.exc_value or RuntimeError())
     threading.excepthook = _log_thread
-
-
-def _log_uncaught(_: type[BaseException], error: BaseException, __: TracebackType | None) -> None:
-    log_failure("process", error, timed=True)
-
-
-def _log_unraisable(args: sys.UnraisableHookArgs) -> None:
-    log_failure("process", args.exc_value or RuntimeError())
 
 
 def _log_thread(args: threading.ExceptHookArgs) -> None:

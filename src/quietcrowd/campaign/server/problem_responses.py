@@ -135,16 +135,11 @@ def _as_rule(error: Mapping[str, Any]) -> Problem:
     return Problem(pointer="".join(f"/{part}" for part in place), code=code, message=message)
 
 
-async def _answer_problem(_: Request, error: ProblemError) -> JSONResponse:
-    return as_response(error)
+def _answer_as(problem: Callable[[Any], ProblemError]) -> Any:
+    async def answer(_: Request, error: Exception) -> JSONResponse:
+        return as_response(problem(error))
 
-
-async def _answer_removed(_: Request, error: RemovedMechanismError) -> JSONResponse:
-    return as_response(ProblemError("mechanism-removed", str(error)))
-
-
-async def _answer_validation(_: Request, error: RequestValidationError) -> JSONResponse:
-    return as_response(as_problem(error.errors()))
+    return answer
 
 
 async def _answer_http(request: Request, error: HTTPException) -> JSONResponse:
@@ -181,9 +176,9 @@ def request_id(scope: Scope) -> str | None:
 
 
 HANDLERS: dict[int | type[Exception], Callable[[Request, Any], Coroutine[Any, Any, Response]]] = {
-    ProblemError: _answer_problem,
-    RemovedMechanismError: _answer_removed,
-    RequestValidationError: _answer_validation,
+    ProblemError: _answer_as(lambda error: error),
+    RemovedMechanismError: _answer_as(lambda error: ProblemError("mechanism-removed", str(error))),
+    RequestValidationError: _answer_as(lambda error: as_problem(error.errors())),
     HTTPException: _answer_http,
     **dict.fromkeys(UNAVAILABLE, _answer_database),
 }

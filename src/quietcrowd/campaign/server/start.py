@@ -139,17 +139,14 @@ class Listener(socket.socket):
             if self.door is not None and len(self._taken) >= self.door.most + AT_A_TIME:
                 break
             given, address = super().accept()
-            if self.door is None or self.door.may_come(_host_in(address)):
+            host = address[0] if isinstance(address, tuple) and address else None
+            if self.door is None or self.door.may_come(host):
                 taken = _Taken(given.family, given.type, given.proto, fileno=given.detach())
                 taken.among = self._taken
                 self._taken.add(taken)
                 return taken, address
             given.close()
         raise BlockingIOError
-
-
-def _host_in(address: Any) -> str | None:
-    return address[0] if isinstance(address, tuple) and address else None
 
 
 def listener(settings: Settings) -> Listener:

@@ -45,31 +45,18 @@ _OWNED = (
 def campaign_documents(connection: Connection, wanted: Select[Any]) -> list[CampaignDocument]:
     """Return selected campaigns as the requester sees them, with the stored counts."""
     return [
-        CampaignDocument(
-            id=row.id.hex(),
-            state=row.state,
-            version=row.version,
-            title=row.title,
-            description=row.description,
-            mechanism=json.loads(row.mechanism),
-            method=None if row.method is None else json.loads(row.method),
-            join_mode=row.join_mode,
-            answers_per_participant=row.answers_per_participant,
-            linked=row.linked,
-            max_participants=row.max_participants,
-            tasks=row.tasks,
-            participants=row.shown_participants,
-            reports=row.shown_reports,
-            requester=row.requester_name,
-            contact=row.contact,
-            purpose=row.purpose,
-            retention_days=row.retention_days,
-            at_least=row.at_least,
-            completion_code=row.completion_code,
-            as_of=row.as_of,
-            closes_on=row.closes_on,
-            allotment=fixed_allotment(row),
-            config_hash=None if row.config_hash is None else row.config_hash.hex(),
+        CampaignDocument.model_validate(
+            {
+                **row._mapping,
+                "id": row.id.hex(),
+                "mechanism": json.loads(row.mechanism),
+                "method": None if row.method is None else json.loads(row.method),
+                "participants": row.shown_participants,
+                "reports": row.shown_reports,
+                "requester": row.requester_name,
+                "allotment": fixed_allotment(row),
+                "config_hash": None if row.config_hash is None else row.config_hash.hex(),
+            }
         )
         for row in connection.execute(wanted)
     ]

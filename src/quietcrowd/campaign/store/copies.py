@@ -52,18 +52,14 @@ def copy_to(database: Database, target: Path) -> dict[str, int]:
         return _count_rows_of(target)
     program = _program("pg_dump")
     try:
-        _refuse_pooler(database)
+        if database.behind_pooler():
+            raise ParameterError("campaign.connection-pooler")
         with database.read() as connection:  # the snapshot makes dump and counts agree
             snapshot = connection.scalar(text("SELECT pg_export_snapshot()"))
             _pg_dump(database, program, target, str(snapshot))
             return _count_rows(connection)
     except DBAPIError as error:
         raise ParameterError("campaign.postgresql-not-copied", reason=explain(error)) from None
-
-
-def _refuse_pooler(database: Database) -> None:
-    if database.behind_pooler():
-        raise ParameterError("campaign.connection-pooler")
 
 
 def _count_rows_of(copy: Path) -> dict[str, int]:

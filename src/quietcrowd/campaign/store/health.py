@@ -82,15 +82,11 @@ class WriteProbe:
             try:
                 _write(database, *_COLUMNS[place])
             except UNAVAILABLE as error:
-                if cause_of(error) == "full" and _has_space(database):
+                path = database.path if cause_of(error) == "full" else None
+                if path is not None and shutil.disk_usage(path.parent).free > _SPACE:
                     database.is_intact()  # damage can look like a full disk
                 return Unwritable(place, database_code(error) or type(error).__name__)
         return None
-
-
-def _has_space(database: Database) -> bool:
-    path = database.path
-    return path is not None and shutil.disk_usage(path.parent).free > _SPACE
 
 
 def _write(database: Database, table: str, column: str) -> None:

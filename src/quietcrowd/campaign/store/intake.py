@@ -159,8 +159,7 @@ class Intake:
             if (member := people.get(one.participant)) is not None:
                 ids.setdefault(member.campaign_id, []).extend(one.report_ids)
         for campaign in fixed:
-            _read_stored(connection, batch, campaign, by_campaign[campaign])
-            _read_taken(connection, batch, campaign, ids.get(campaign, []))
+            _read_stored(connection, batch, campaign, by_campaign[campaign], ids.get(campaign, []))
         return batch
 
     def _fixed(self, connection: Connection, campaign: bytes) -> _Fixed:
@@ -238,7 +237,11 @@ def _table(fixed: _Fixed) -> Table:
 
 
 def _read_stored(
-    connection: Connection, batch: _Batch, campaign: bytes, members: set[bytes]
+    connection: Connection,
+    batch: _Batch,
+    campaign: bytes,
+    members: set[bytes],
+    ids: Sequence[bytes],
 ) -> None:
     table = _table(batch.fixed[campaign])
     for row in look_up(connection, table, campaign, "participant_id", list(members)):
@@ -247,12 +250,6 @@ def _read_stored(
         else:
             stored = _Stored(row.report_id, row.value, row.bit, row.again)
             batch.reports[row.participant_id][row.task_id] = stored
-
-
-def _read_taken(
-    connection: Connection, batch: _Batch, campaign: bytes, ids: Sequence[bytes]
-) -> None:
-    table = _table(batch.fixed[campaign])
     found = look_up(connection, table, campaign, "report_id", ids)
     batch.taken.update((campaign, row.report_id) for row in found)
 

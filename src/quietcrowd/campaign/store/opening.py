@@ -242,7 +242,10 @@ def ready_database(settings: Places, clock: Callable[[], float] = time.time) -> 
             with _one_sentence(database):
                 require_first_start(database, settings)
                 require_current(database)
-                _require_intact(database)
+                if _is_small(database) and not database.is_intact():
+                    raise ParameterError(
+                        "campaign.database-damaged", path=database.path, damaged=DAMAGED
+                    )
                 with closing(matching_departures(settings, database)) as departures:
                     if departures.journal is None:
                         leave_journal(database)
@@ -289,12 +292,10 @@ def _set_aside_wal(database: Database) -> None:
             wal.rename(wal.with_name(f"{wal.name}.left"))
 
 
-def _require_intact(database: Database) -> None:
-    small = database.path is not None and database.path.stat().st_size <= _LARGEST_ANEW
-    if small and not database.is_intact():
-        raise ParameterError("campaign.database-damaged", path=database.path, damaged=DAMAGED)
+def _is_small(database: Database) -> bool:
+    return database.path is not None and database.path.stat().st_size <= _LARGEST_ANEW
 
 
 def _write_anew(database: Database) -> None:
-    if database.path is not None and database.path.stat().st_size <= _LARGEST_ANEW:
+    if _is_small(database):
         database.write_anew()

@@ -71,7 +71,10 @@ def join(
         if known.campaign_id != row.id or not same_hash(known.token_sha256, hashed):
             raise ProblemError("credential-used", "Draw a new credential for each campaign.")
         if known.allotment is None and row.state == "open":
-            _allot_late(connection, row, me)
+            allotment = draw_allotment(connection, row)
+            if allotment is not None:
+                late = update(tables.participant).where(tables.participant.c.id == me)
+                connection.execute(late.values(allotment=allotment))
         return False
     _require_not_withdrawn(connection, row.id, credential)
     _require_room(row, bytes.fromhex(request.config_hash))
@@ -94,13 +97,6 @@ def join(
     if not waits_for_others(row):
         show_at_once(connection, row.id, participants=1)
     return True
-
-
-def _allot_late(connection: Connection, row: Any, person: bytes) -> None:
-    allotment = draw_allotment(connection, row)
-    if allotment is not None:
-        mine = tables.participant.c.id == person
-        connection.execute(update(tables.participant).where(mine).values(allotment=allotment))
 
 
 def _require_not_withdrawn(connection: Connection, campaign: bytes, credential: str) -> None:

@@ -62,7 +62,11 @@ def _spell_host(host: str) -> str:
         if address.scope_id is not None or plain.is_unspecified:
             raise ValueError("no address of one server")
         return str(plain)
-    name = (host if host.isascii() else _in_ascii(host)).lower().removesuffix(".")
+    if not host.isascii():  # as httpx does, of which idna is a dependency
+        import idna
+
+        host = idna.encode(host.removesuffix("."), uts46=True).decode()
+    name = host.lower().removesuffix(".")
     if not _NAME.fullmatch(name):
         raise ValueError("no name of a host")
     if not _NUMERIC.fullmatch(name):
@@ -74,13 +78,6 @@ def _spell_host(host: str) -> str:
     if not any(number):
         raise ValueError("no address of one server")
     return socket.inet_ntoa(number)
-
-
-def _in_ascii(host: str) -> str:
-    """Encode an internationalized host as httpx does."""
-    import idna  # a dependency of httpx, which sends the requests
-
-    return idna.encode(host.removesuffix("."), uts46=True).decode()
 
 
 def is_here(host: str) -> bool:

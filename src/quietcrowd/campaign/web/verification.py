@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TypeAlias
 
 import httpx
-from attrs import asdict, field, frozen
+from attrs import asdict, frozen
 
 import quietcrowd
 from quietcrowd.campaign.device.http_client import DEADLINE, TIMEOUT, Deadline
@@ -86,11 +85,17 @@ def verify_server(
     saved = _saved(server)
     if saved is not None:
         expected[_SAVED] = saved
-    with _client(server, transport) as client:
-        look = _Look(server=server, client=client)
-        found = [*_compare_manifest(look.get(_MANIFEST))]
+    local = server.startswith("http:")
+    with httpx.Client(
+        headers={"Accept-Encoding": "identity"},
+        timeout=TIMEOUT,
+        verify=not local,
+        trust_env=not local,
+        transport=transport,
+    ) as client:
+        found = [*_compare_manifest(_get(client, server, _MANIFEST))]
         for path, file in expected.items():
-            answer = look.get(path)
+            answer = _get(client, server, path)
             if answer.status_code == _NOT_FOUND and path == f"j/{campaign}" != _ANY_PAGE:
                 raise CampaignError("campaign.page-campaign-unknown", server=server)
             found += _compare(path, answer, file, server)
@@ -110,48 +115,25 @@ def _saved(server: str) -> PageFile | None:
         return None
 
 
-@contextmanager
-def _client(server: str, transport: httpx.BaseTransport | None) -> Iterator[httpx.Client]:
-    local = server.startswith("http:")
-    with httpx.Client(
-        headers={"Accept-Encoding": "identity"},
-        timeout=TIMEOUT,
-        verify=not local,
-        trust_env=not local,
-        transport=transport,
-    ) as client:
-        yield client
-
-
-@frozen(kw_only=True)
-class _Look:
-    server: str
-    client: httpx.Client = field(repr=False)
-
-    def get(self, path: str) -> _Answer:
-        """Return the response, possibly cut off; raise CampaignError without one."""
-        with Deadline(seconds=DEADLINE) as deadline:
-            try:
-                with self.client.stream(
-                    "GET", f"{self.server}/{path}", extensions={"trace": deadline.watch}
-                ) as answer:
-                    whole = _read(answer)
-                    deadline.require()
-            except (httpx.RequestError, httpx.InvalidURL) as error:
-                shown = deadline.error if deadline.over else error
-                raise CampaignError(
-                    "campaign.page-server-unreachable",
-                    server=self.server,
-                    reason=one_line(str(shown)),
-                ) from None
-        if whole.status_code in _LATER:
+def _get(client: httpx.Client, server: str, path: str) -> _Answer:
+    """Return the response, possibly cut off; raise CampaignError without one."""
+    with Deadline(seconds=DEADLINE) as deadline:
+        try:
+            with client.stream(
+                "GET", f"{server}/{path}", extensions={"trace": deadline.watch}
+            ) as answer:
+                whole = _read(answer)
+                deadline.require()
+        except (httpx.RequestError, httpx.InvalidURL) as error:
+            shown = deadline.error if deadline.over else error
             raise CampaignError(
-                "campaign.page-file-refused",
-                server=self.server,
-                path=path,
-                status=whole.status_code,
-            )
-        return whole
+                "campaign.page-server-unreachable", server=server, reason=one_line(str(shown))
+            ) from None
+    if whole.status_code in _LATER:
+        raise CampaignError(
+            "campaign.page-file-refused", server=server, path=path, status=whole.status_code
+        )
+    return whole
 
 
 def _read(answer: _Answer) -> _Answer:
@@ -171,7 +153,8 @@ def _compare(path: str, answer: _Answer, file: PageFile, server: str) -> Iterato
     elif answer.content != file.content:
         there = PageFile(content=answer.content, media_type="").integrity
         reason = f"is another file: {there}, in this release {file.integrity}"
-        if path == _SAVED and answer.content in _saved_elsewhere(server):
+        elsewhere = saved_page("/".join(server.split("/")[:3]))  # knows no path in its address
+        if path == _SAVED and answer.content == elsewhere.content:
             reason = "holds another address of the server: quietcrowd serve --public-url tells it"
     elif answer.headers["content-type"] != file.media_type:
         reason = f"is said to be {one_line(answer.headers['content-type'])!r}"
@@ -179,12 +162,6 @@ def _compare(path: str, answer: _Answer, file: PageFile, server: str) -> Iterato
         yield Difference(path=path, reason=reason)
     if file is WORKER_PAGE and answer.headers[_POLICY] != WORKER_POLICY:
         yield Difference(path=path, reason="lets a browser do other things for it than here")
-
-
-def _saved_elsewhere(server: str) -> tuple[bytes, ...]:
-    """Return the saved page of a server that does not know the path in its address."""
-    origin = "/".join(server.split("/")[:3])
-    return (saved_page(origin).content,)
 
 
 def _compare_manifest(answer: _Answer) -> Iterator[Difference]:

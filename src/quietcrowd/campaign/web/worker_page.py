@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from posixpath import dirname, join, normpath
 
 import quietcrowd
@@ -51,50 +51,43 @@ def messages_blocks() -> str:
     return "\n".join(blocks)
 
 
-def _import_map() -> str:
-    """Return an import map with the hash of every module; browsers run no other version."""
-    hashes = {
-        f"../worker/{path}": file.integrity
-        for path, file in WORKER_FILES.items()
-        if path.endswith(".js")
-    }
-    return json.dumps({"integrity": hashes}, indent=2)
+_IMPORTS = json.dumps(
+    {
+        "integrity": {
+            f"../worker/{path}": file.integrity
+            for path, file in WORKER_FILES.items()
+            if path.endswith(".js")
+        }
+    },
+    indent=2,
+)
+"""An import map with the hash of every module; browsers run no other version."""
 
-
-def _page(import_map: str) -> PageFile:
-    style = STYLE.replace(">", f' integrity="{WORKER_FILES[STYLE_SHEET].integrity}">')
-    return html_file(
-        fill(
-            WORKER[PAGE].text,
-            {
-                IMPORT_MAP: f'<script type="importmap">{import_map}</script>',
-                MESSAGES: messages_blocks(),
-                STYLE: style,
-            },
-        )
+WORKER_PAGE = html_file(
+    fill(
+        WORKER[PAGE].text,
+        {
+            IMPORT_MAP: f'<script type="importmap">{_IMPORTS}</script>',
+            MESSAGES: messages_blocks(),
+            STYLE: STYLE.replace(">", f' integrity="{WORKER_FILES[STYLE_SHEET].integrity}">'),
+        },
     )
-
-
-def _policy(import_map: str) -> str:
-    return "; ".join(
-        (
-            "default-src 'none'",
-            f"script-src 'self' {policy_hash(import_map)}",
-            "style-src 'self'",
-            "img-src 'self' data: blob:",
-            "connect-src 'self'",
-            "worker-src 'self'",
-            "base-uri 'none'",
-            "form-action 'none'",
-            "frame-ancestors 'none'",
-            "require-trusted-types-for 'script'",
-            "trusted-types service-worker",
-        )
+)
+WORKER_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        f"script-src 'self' {policy_hash(_IMPORTS)}",
+        "style-src 'self'",
+        "img-src 'self' data: blob:",
+        "connect-src 'self'",
+        "worker-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types service-worker",
     )
-
-
-WORKER_PAGE = _page(_import_map())
-WORKER_POLICY = _policy(_import_map())
+)
 """The page, and its header ``Content-Security-Policy``."""
 
 
@@ -111,7 +104,10 @@ def modules_in_order(start: str = START) -> list[str]:
     def visit(path: str, above: tuple[str, ...]) -> None:
         if path in found:
             return
-        for other in _imported(path):
+        for name in _IMPORT.findall(WORKER_FILES[path].text):
+            other = normpath(join(dirname(path), name))
+            if other not in WORKER_FILES:
+                raise ValueError(f"{path} imports {other}, which is not there")
             if other in above:
                 raise ValueError(f"{path} imports {other}, which imports it")
             visit(other, (*above, path))
@@ -119,14 +115,6 @@ def modules_in_order(start: str = START) -> list[str]:
 
     visit(start, (start,))
     return list(found)
-
-
-def _imported(path: str) -> Iterator[str]:
-    for name in _IMPORT.findall(WORKER_FILES[path].text):
-        other = normpath(join(dirname(path), name))
-        if other not in WORKER_FILES:
-            raise ValueError(f"{path} imports {other}, which is not there")
-        yield other
 
 
 def joined_modules() -> str:
@@ -184,17 +172,20 @@ SERVED: Mapping[str, PageFile] = {
 """All files that the page may load, by path below the server's address."""
 
 
-def _manifest() -> PageFile:
-    listed = {
-        "version": quietcrowd.__version__,
-        "files": {path: file.integrity for path, file in SERVED.items()},
-        "page": WORKER_PAGE.integrity,
-        "saved_page": SAVED_TEMPLATE.integrity,
-    }
-    text = json.dumps(listed, indent=2) + "\n"
-    return PageFile(content=text.encode(), media_type="application/json; charset=utf-8")
-
-
-MANIFEST = _manifest()
+MANIFEST = PageFile(
+    content=(
+        json.dumps(
+            {
+                "version": quietcrowd.__version__,
+                "files": {path: file.integrity for path, file in SERVED.items()},
+                "page": WORKER_PAGE.integrity,
+                "saved_page": SAVED_TEMPLATE.integrity,
+            },
+            indent=2,
+        )
+        + "\n"
+    ).encode(),
+    media_type="application/json; charset=utf-8",
+)
 """Version of the release, and the SHA-384 of every file, the page, and the saved page's template.
 """

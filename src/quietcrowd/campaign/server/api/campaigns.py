@@ -185,30 +185,17 @@ def create_campaign(
     _check_day(draft.closes_on, service.clock())
     _check_as_of(draft.as_of)
     campaign = new_id()
-    row: dict[str, Any] = {
+    row = {
+        **draft.model_dump(exclude={"requester"}),
         "id": campaign,
         "requester_id": requester,
+        "requester_name": draft.requester,
         "state": "draft",
         "version": 1,
-        "title": draft.title,
-        "description": draft.description,
         "mechanism": canonical_json(mechanism.to_dict()).decode(),
         "method": method_text,
-        "join_mode": draft.join_mode,
-        "answers_per_participant": draft.answers_per_participant,
-        "allotment": draft.allotment,
-        "linked": draft.linked,
-        "max_participants": draft.max_participants,
         "erasures": 0,
         "invites_used": 0,
-        "requester_name": draft.requester,
-        "contact": draft.contact,
-        "purpose": draft.purpose,
-        "retention_days": draft.retention_days,
-        "at_least": draft.at_least,
-        "completion_code": draft.completion_code,
-        "closes_on": draft.closes_on,
-        "as_of": draft.as_of,
     }
     with service.database.write() as connection:
         connection.execute(insert(tables.campaign), row)
@@ -334,7 +321,8 @@ def open_for_reports(
             "bad-state",
             "It was closed before the database was restored from a copy: make a new one.",
         )
-    _require_day_to_come(read, service.clock())
+    if read.closes_on is not None and read.closes_on < day_of(service.clock()):
+        raise ProblemError("not-ready", "The day on which it closes is over: change closes_on.")
     configuration = fixed_configuration(read, tasks)  # before the transaction: it takes time
     named = named_images(json.loads(task.data) for task in tasks)
     with service.database.write() as connection:
@@ -351,11 +339,6 @@ def open_for_reports(
             config_hash=configuration.hash,
         )
         return _one(connection, row.id, response)
-
-
-def _require_day_to_come(row: Any, now: float) -> None:
-    if row.closes_on is not None and row.closes_on < day_of(now):
-        raise ProblemError("not-ready", "The day on which it closes is over: change closes_on.")
 
 
 @router.post("/{campaign}/close", responses=documented("credential", "not-found", "bad-state"))
