@@ -17,8 +17,7 @@ import { reportOf } from "./worker/channels/table.js";
 import { speaker } from "./worker/page/messages.js";
 import { consentSentences } from "./worker/terms/consent.js";
 import { meaningsOf } from "./worker/terms/meanings.js";
-import { pointsTo } from "./worker/terms/names.js";
-import { withDigits } from "./worker/terms/numbers.js";
+import { pointsTo, withDigits } from "./worker/terms/names.js";
 import { channelHash, largestGroup, lettersOf, taskQuestions } from "./worker/terms/questions.js";
 import { readTasks, readTerms } from "./worker/terms/terms.js";
 

@@ -68,13 +68,7 @@ class WorkerReceipt:
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any]) -> WorkerReceipt:
         """Return the receipt that `to_dict` described."""
-        rejected = tuple((task, code) for task, code in kept["rejected"])
-        return cls(
-            accepted=kept["accepted"],
-            duplicates=kept["duplicates"],
-            rejected=rejected,
-            completion_code=kept.get("completion_code"),
-        )
+        return cls(**{**kept, "rejected": tuple(map(tuple, kept["rejected"]))})
 
     def require_all(self) -> WorkerReceipt:
         """Return the receipt; raise CampaignError if a report was rejected."""

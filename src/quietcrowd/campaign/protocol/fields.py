@@ -12,6 +12,8 @@ from quietcrowd.campaign.terms.promises import MAX_AT_LEAST, MAX_RETENTION_DAYS,
 from quietcrowd.campaign.terms.settings import MAX_COMPLETION_CODE
 from quietcrowd.campaign.terms.tokens import PSEUDONYM
 
+_ONE_LINE = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"
+
 Id: TypeAlias = Annotated[
     str, StringConstraints(pattern=r"^[0-9a-f]{32}$"), Field(description="16 bytes in hex.")
 ]
@@ -20,15 +22,11 @@ Hash: TypeAlias = Annotated[
 ]
 Title: TypeAlias = Annotated[
     str,
-    StringConstraints(
-        min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"
-    ),
+    StringConstraints(min_length=1, max_length=200, pattern=_ONE_LINE),
     Field(description="One line, without control characters."),
 ]
 Description: TypeAlias = Annotated[str, StringConstraints(max_length=4_000, pattern=r"^[^\x00]*$")]
-Words: TypeAlias = Annotated[
-    str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$")
-]
+Words: TypeAlias = Annotated[str, StringConstraints(pattern=_ONE_LINE)]
 Retention: TypeAlias = Annotated[
     int,
     Field(
@@ -47,11 +45,7 @@ AtLeast: TypeAlias = Annotated[
 ]
 CompletionCode: TypeAlias = Annotated[
     str,
-    StringConstraints(
-        min_length=1,
-        max_length=MAX_COMPLETION_CODE,
-        pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$",
-    ),
+    StringConstraints(min_length=1, max_length=MAX_COMPLETION_CODE, pattern=_ONE_LINE),
     Field(
         description="Given to every worker whose reports are stored, and the same for all: one "
         "line, to be shown to whoever pays."

@@ -176,23 +176,19 @@ class Settings(BaseSettings):
         "page that they save. Without it: the host name of the request.",
     )
     infer: bool = Field(True, description="Infer truths from the reports, in a separate process.")
-    debounce: Annotated[float, Unit("seconds")] = Field(
+    debounce: Annotated[float, Unit("seconds"), Ge(0), Le(_DAY)] = Field(
         2.0,
-        ge=0,
-        le=_DAY,
         description="Delay from the first change of a campaign to its inference, which "
         "includes all changes until then.",
     )
-    inference_timeout: Annotated[float, Unit("seconds")] = Field(
+    inference_timeout: Annotated[float, Unit("seconds"), Ge(1), Le(_DAY)] = Field(
         600.0,
-        ge=1,
-        le=_DAY,
         description="The longest time of an inference; it is ended then, and the results say so.",
     )
-    inference_memory: Annotated[int, BeforeValidator(byte_count), Unit("bytes")] = Field(
+    inference_memory: Annotated[
+        int, BeforeValidator(byte_count), Unit("bytes"), Ge(0), Le(2**50)
+    ] = Field(
         10**9,
-        ge=0,
-        le=2**50,
         description="The most memory of an inference, also as 1GB; larger campaigns are "
         "inferred from files.",
     )
@@ -206,50 +202,37 @@ class Settings(BaseSettings):
         description="A Dask cluster that reads these files, as `tcp://HOST:PORT`; its "
         "workers must see the folder under the same path. Without it: this machine alone.",
     )
-    longest_plan: Annotated[float, Unit("seconds")] = Field(
+    longest_plan: Annotated[float, Unit("seconds"), Ge(1), Le(3_600)] = Field(
         30.0,
-        ge=1,
-        le=3_600,
         description="The longest time of a requester's plan, and the longest time that it "
         "waits for others' plans.",
     )
-    requests_per_second: float = Field(
+    requests_per_second: Annotated[float, Ge(0), Le(1e6)] = Field(
         20.0,
-        ge=0,
-        le=1e6,
         description="Requests a second of one key or credential in the long run, and of one "
         "source without any; 0: no limit.",
     )
     burst: Annotated[int, Unit("requests")] = Field(
         100, ge=1, le=10**6, description="Requests of each of these at once."
     )
-    connections: Annotated[int | None, Unit("connections")] = Field(
+    connections: Annotated[int | None, Unit("connections"), Ge(1), Le(100_000)] = Field(
         None,
-        ge=1,
-        le=100_000,
         description="The most connections from outside. Without it: as many as the process may "
         "have open files, less its own, and at most 2,048.",
     )
-    connections_each: Annotated[int | None, Unit("connections")] = Field(
+    connections_each: Annotated[int | None, Unit("connections"), Ge(1), Le(100_000)] = Field(
         None,
-        ge=1,
-        le=100_000,
         description="The most connections from one source; the proxy and this machine may use "
         "all. Without it: a quarter.",
     )
-    source_requests_per_second: float = Field(
-        0.0,
-        ge=0,
-        le=1e6,
-        description="Requests a second of one source in the long run; 0: no limit.",
+    source_requests_per_second: Annotated[float, Ge(0), Le(1e6)] = Field(
+        0.0, description="Requests a second of one source in the long run; 0: no limit."
     )
     source_burst: Annotated[int, Unit("requests")] = Field(
         100, ge=1, le=10**6, description="Requests of one source at once."
     )
-    joins_per_minute: Annotated[float, Unit("workers")] = Field(
+    joins_per_minute: Annotated[float, Unit("workers"), Ge(0), Le(1e6)] = Field(
         30.0,
-        ge=0,
-        le=1e6,
         description="New workers a minute from one source in campaigns that are open to all, "
         "in the long run; 0: no limit. A source is an address, or a /64 network of IPv6.",
     )
@@ -262,35 +245,23 @@ class Settings(BaseSettings):
         "the addresses that it states in `X-Forwarded-For`. Without it, sources are the "
         "connecting addresses, and the header is ignored.",
     )
-    at_once: Annotated[int, Unit("requests")] = Field(
-        256,
-        ge=1,
-        le=100_000,
-        description="The most requests that are worked on at once; others are refused.",
+    at_once: Annotated[int, Unit("requests"), Ge(1), Le(100_000)] = Field(
+        256, description="The most requests that are worked on at once; others are refused."
     )
-    at_once_each: Annotated[int, Unit("requests")] = Field(
-        32,
-        ge=1,
-        le=100_000,
-        description="The most of them with one key or credential; joins may use half of all.",
+    at_once_each: Annotated[int, Unit("requests"), Ge(1), Le(100_000)] = Field(
+        32, description="The most of them with one key or credential; joins may use half of all."
     )
-    bytes_at_once: Annotated[int, Unit("bytes")] = Field(
+    bytes_at_once: Annotated[int, Unit("bytes"), Ge(MAX_BODY), Le(2**40)] = Field(
         MAX_AT_ONCE,
-        ge=MAX_BODY,
-        le=2**40,
         description="The most bytes of bodies that are worked on at once, and the same again "
         "for bodies that are arriving. Parsed bodies take several times as much memory.",
     )
-    body_seconds: Annotated[float, Unit("seconds")] = Field(
+    body_seconds: Annotated[float, Unit("seconds"), Ge(0.1), Le(3_600)] = Field(
         BODY_SECONDS,
-        ge=0.1,
-        le=3_600,
         description="The time within which the head of a request must arrive, and then its body.",
     )
-    taking_seconds: Annotated[float, Unit("seconds")] = Field(
+    taking_seconds: Annotated[float, Unit("seconds"), Ge(0.1), Le(3_600)] = Field(
         TAKING_SECONDS,
-        ge=0.1,
-        le=3_600,
         description="The time within which the client must read the next piece of a response.",
     )
     keep_alive: Annotated[float, Unit("seconds")] = Field(
@@ -299,10 +270,8 @@ class Settings(BaseSettings):
     grace: Annotated[int, Unit("seconds")] = Field(
         5, ge=0, le=3_600, description="The time for running requests when the server stops."
     )
-    pool_size: Annotated[int, Unit("connections")] = Field(
+    pool_size: Annotated[int, Unit("connections"), Ge(2), Le(1_000)] = Field(
         10,
-        ge=2,
-        le=1_000,
         description="Connections to the database. With PostgreSQL they are opened at the start "
         "and held; one more is for inference, and two are for `departures` in PostgreSQL.",
     )
@@ -312,11 +281,8 @@ class Settings(BaseSettings):
     write_seconds: Annotated[float, Unit("seconds")] = Field(
         10.0, ge=0, le=600, description="How long an upload waits for an unreachable database."
     )
-    metrics_port: int | None = Field(
-        None,
-        ge=0,
-        le=65_535,
-        description="The port of `/metrics`; 0: a free one. Without it: no metrics.",
+    metrics_port: Annotated[int | None, Ge(0), Le(65_535)] = Field(
+        None, description="The port of `/metrics`; 0: a free one. Without it: no metrics."
     )
     metrics_host: str = Field("127.0.0.1", description="The address of `/metrics`.")
 

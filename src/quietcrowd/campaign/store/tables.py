@@ -33,6 +33,7 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
 )
+from sqlalchemy.schema import SchemaItem
 
 WHOLE = BigInteger().with_variant(Integer(), "sqlite")
 """64-bit integers, in a type that SQLite's strict tables accept."""
@@ -41,6 +42,10 @@ STRICT: dict[str, Any] = {"sqlite_strict": True, "sqlite_with_rowid": False}
 """Pages are ordered by random keys; rows in a page by arrival: see `Database.write_anew`."""
 
 metadata = MetaData()
+
+
+def _table(name: str, *parts: SchemaItem) -> Table:
+    return Table(name, metadata, *parts, **STRICT)
 
 
 def _owner(table: str, *, primary_key: bool = False, index: bool | None = None) -> Column[Any]:
@@ -64,9 +69,8 @@ def _counted(name: str, first: int) -> Column[Any]:
 
 def _sent(name: str, *columns: Column[Any]) -> Table:
     """Table of uploads, with report ids unique within a campaign."""
-    return Table(
+    return _table(
         name,
-        metadata,
         Column("campaign_id", LargeBinary, primary_key=True),
         Column("participant_id", LargeBinary, primary_key=True),
         *columns,
@@ -76,32 +80,26 @@ def _sent(name: str, *columns: Column[Any]) -> Table:
             ["participant.campaign_id", "participant.id"],
             ondelete="CASCADE",
         ),
-        **STRICT,
     )
 
 
-requester = Table(
+requester = _table(
     "requester",
-    metadata,
     Column("id", LargeBinary, primary_key=True),
     Column("name", Text, nullable=False, unique=True),
-    **STRICT,
 )
 
-api_key = Table(
+api_key = _table(
     "api_key",
-    metadata,
     Column("token_sha256", LargeBinary, primary_key=True),
     _owner("requester"),
     Column("expires_at", WHOLE),
     Column("last4", Text),
     _counted("revoked", 0),
-    **STRICT,
 )
 
-campaign = Table(
+campaign = _table(
     "campaign",
-    metadata,
     Column("id", LargeBinary, primary_key=True),
     _owner("requester", index=True),
     Column("state", Text, nullable=False),
@@ -133,15 +131,13 @@ campaign = Table(
     *(_counted(name, 0) for name in ("tasks", "joined", "crowded", "exclusions")),
     Column("allotment", Text),
     Column("as_of", Text),
-    **STRICT,
 )
 
 
 def _pass(name: str) -> Table:
     """Table of secrets that let a client read the results of a campaign for a while."""
-    return Table(
+    return _table(
         name,
-        metadata,
         Column("token_sha256", LargeBinary, primary_key=True),
         _owner("campaign", index=True),
         Column(
@@ -152,7 +148,6 @@ def _pass(name: str) -> Table:
             index=True,
         ),
         Column("expires_at", WHOLE, nullable=False),
-        **STRICT,
     )
 
 
@@ -160,9 +155,8 @@ dashboard_code = _pass("dashboard_code")
 
 dashboard_token = _pass("dashboard_token")
 
-task = Table(
+task = _table(
     "task",
-    metadata,
     Column("id", LargeBinary, primary_key=True),
     _owner("campaign"),
     Column("position", WHOLE, nullable=False),
@@ -173,31 +167,25 @@ task = Table(
     UniqueConstraint("campaign_id", "name"),
     UniqueConstraint("campaign_id", "position"),
     Index("ix_task_campaign_id_asked", "campaign_id", "asked", "id"),
-    **STRICT,
 )
 
-image = Table(
+image = _table(
     "image",
-    metadata,
     _owner("campaign", primary_key=True),
     Column("sha256", LargeBinary, primary_key=True),
     Column("media_type", Text, nullable=False),
     Column("content", LargeBinary, nullable=False),
-    **STRICT,
 )
 
-invite = Table(
+invite = _table(
     "invite",
-    metadata,
     _owner("campaign", primary_key=True),
     Column("token_sha256", LargeBinary, primary_key=True),
     _counted("revoked", 0),
-    **STRICT,
 )
 
-participant = Table(
+participant = _table(
     "participant",
-    metadata,
     Column("id", LargeBinary, primary_key=True),
     _owner("campaign"),
     Column("token_sha256", LargeBinary, nullable=False),
@@ -208,15 +196,12 @@ participant = Table(
     UniqueConstraint("campaign_id", "pseudonym"),
     UniqueConstraint("campaign_id", "id"),
     Index("ix_participant_campaign_id_standing", "campaign_id", "standing"),
-    **STRICT,
 )
 
-withdrawn = Table(
+withdrawn = _table(
     "withdrawn",
-    metadata,
     _owner("campaign", primary_key=True),
     Column("credential_hash", LargeBinary, primary_key=True),
-    **STRICT,
 )
 
 report = _sent(
@@ -234,9 +219,8 @@ sketch = _sent(
     Column("numbers", LargeBinary, nullable=False),
 )
 
-inference = Table(
+inference = _table(
     "inference",
-    metadata,
     _owner("campaign", primary_key=True),
     Column("reports", WHOLE, nullable=False),
     Column("erasures", WHOLE, nullable=False),
@@ -246,50 +230,34 @@ inference = Table(
     Column("pages_etag", Text),
     Column("head", Text),
     *(_counted(name, 0) for name in ("truths", "workers", "exclusions")),
-    **STRICT,
 )
 """Heads of results; servers before revision 0006 read only `snapshot`: see `result_pages`."""
 
-journal = Table(
-    "journal",
-    metadata,
-    Column("line", Text, primary_key=True),
-    Column("id", LargeBinary, nullable=False),
-    **STRICT,
+journal = _table(
+    "journal", Column("line", Text, primary_key=True), Column("id", LargeBinary, nullable=False)
 )
 """One row: the id that the journal of withdrawals has too; see `withdrawals.copies`."""
 
-clock = Table(
-    "clock",
-    metadata,
-    Column("line", Text, primary_key=True),
-    Column("day", WHOLE, nullable=False),
-    **STRICT,
+clock = _table(
+    "clock", Column("line", Text, primary_key=True), Column("day", WHOLE, nullable=False)
 )
 """One row: the latest day on the server's clock, in days since 1970; see `clock`."""
 
-identity = Table(
-    "identity",
-    metadata,
-    Column("line", Text, primary_key=True),
-    Column("id", LargeBinary, nullable=False),
-    **STRICT,
+identity = _table(
+    "identity", Column("line", Text, primary_key=True), Column("id", LargeBinary, nullable=False)
 )
 """One row: a random id shared by all copies of the database; see `generations`."""
 
-exclusion = Table(
+exclusion = _table(
     "exclusion",
-    metadata,
     _owner("campaign", primary_key=True),
     Column("pseudonym", Text, primary_key=True),
     Column("wanted", WHOLE, nullable=False),
     Column("in_force", WHOLE, nullable=False),
-    **STRICT,
 )
 
-result_page = Table(
+result_page = _table(
     "result_page",
-    metadata,
     Column(
         "campaign_id",
         LargeBinary,
@@ -299,5 +267,4 @@ result_page = Table(
     Column("kind", Text, primary_key=True),
     Column("number", WHOLE, primary_key=True),
     Column("content", Text, nullable=False),
-    **STRICT,
 )

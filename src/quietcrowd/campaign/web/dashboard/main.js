@@ -1,17 +1,44 @@
 // The dashboard: it takes a key or a link, and shows campaigns while someone looks.
 
 import { openLink, Refusal, RequesterApi } from "./api.js";
-import { showCampaigns } from "./campaigns.js";
+import { showAgreement, showCampaign, showCampaigns, showPrivacy, showWarnings } from "./facts.js";
 import { isKey, takeFragment } from "./credentials.js";
 import { downloadFrom, offerDownloads } from "./downloads.js";
 import { byId, say } from "./elements.js";
-import { showAgreement, showCampaign, showPrivacy, showWarnings } from "./facts.js";
 import { lookAtResults } from "./pages.js";
 import { forgetPlan, leavePlan, openPlan } from "./plan.js";
-import { poll } from "./polling.js";
-import { forgetQuestions, readQuestions } from "./questions.js";
-import { showTruths, showTruthsAgain } from "./truths.js";
+import { forgetQuestions, readQuestions, showTruths, showTruthsAgain } from "./truths.js";
 import { showWorkers } from "./workers.js";
+
+/**
+ * Take a step now, and again some milliseconds after each, except while the page is hidden. A step
+ * returns whether to continue. The returned function stops polling.
+ */
+function poll(step, milliseconds) {
+  let timer = 0;
+  let busy = false;
+  let ended = false;
+
+  async function turn() {
+    clearTimeout(timer);
+    if (busy || ended || document.hidden) {
+      return;
+    }
+    busy = true;
+    const further = await step();
+    busy = false;
+    ended ||= !further;
+    timer = ended ? 0 : setTimeout(turn, milliseconds);
+  }
+
+  document.addEventListener("visibilitychange", turn);
+  turn();
+  return () => {
+    ended = true;
+    clearTimeout(timer);
+    document.removeEventListener("visibilitychange", turn);
+  };
+}
 
 const PAUSE = 3_000;
 const FINAL = new Set([401, 404, 422]);

@@ -1,6 +1,6 @@
 // Rows of results. There may be millions, so they are loaded page by page.
 
-import { count } from "./numbers.js";
+import { count } from "./elements.js";
 
 class LoadedRows {
   #api;

@@ -1,8 +1,7 @@
 // Planning a campaign: the server simulates the expected error, and the page shows it.
 
 import { Refusal } from "./api.js";
-import { byId, make, say } from "./elements.js";
-import { count, loss, short } from "./numbers.js";
+import { byId, count, loss, make, say, short } from "./elements.js";
 import { commandFor } from "./plan_command.js";
 import { fillFrom, makeForm, readOrder, tellMistakes, unit } from "./plan_form.js";
 import { plotPlan } from "./plan_plot.js";

@@ -2,7 +2,7 @@
 
 import { byId, say } from "./elements.js";
 import { ChoiceField, SeveralField, TextField } from "./plan_fields.js";
-import { joined, numbers, parts } from "./plan_lists.js";
+import { joined, numbers, parts } from "./plan_command.js";
 
 const LABELS = ["labels", "levels"];
 const NUMBERS = ["numbers"];

@@ -1,7 +1,6 @@
 // The plot of a plan: expected error against ε, one line per number of workers.
 
-import { byId, make } from "./elements.js";
-import { count, loss, short } from "./numbers.js";
+import { byId, count, loss, make, short } from "./elements.js";
 
 const HEIGHT = 320;
 const EDGE = { left: 52, right: 12, top: 12, bottom: 44 };
@@ -125,9 +124,7 @@ function explain(lines, target) {
 
 /**
  * Draw lines, given `workers`, `rows` sorted by ε, `loss` of a row, and `plain`, the row without
- * noise.
- *
- * `names` are the titles of the axes.
+ * noise. `names` are the titles of the axes.
  */
 export function plotPlan(lines, target, names) {
   const rows = lines.flatMap((line) => line.rows);

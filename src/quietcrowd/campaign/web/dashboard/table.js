@@ -1,7 +1,6 @@
 // Tables that can be sorted by column.
 
-import { make, say, showShare } from "./elements.js";
-import { count } from "./numbers.js";
+import { count, make, say, showShare } from "./elements.js";
 
 const FIRST = 20;
 const FURTHER = 200;
@@ -18,13 +17,10 @@ function compare(one, other, sign) {
 }
 
 /**
- * A table that shows its first rows, and more on demand.
- *
- * Once all loaded rows are shown, further ones are loaded. Only loaded rows are sorted.
- *
- * A column has a `name` and functions of a row: `value` to sort by, `text` to show, and `share` for
- * a bar. The first column names the row. It may have a text `below`, an action `press`, and a
- * condition `presses`.
+ * A table that shows its first rows, and more on demand. Once all loaded rows are shown, further
+ * ones are loaded. Only loaded rows are sorted. A column has a `name` and functions of a row:
+ * `value` to sort by, `text` to show, and `share` for a bar. The first column names the row. It may
+ * have a text `below`, an action `press`, and a condition `presses`.
  */
 export class SortableTable {
   #table;

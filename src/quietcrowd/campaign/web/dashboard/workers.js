@@ -1,7 +1,6 @@
 // The table of workers: their quality and privacy loss.
 
-import { byId, say } from "./elements.js";
-import { count, loss, percent } from "./numbers.js";
+import { byId, count, loss, percent, say } from "./elements.js";
 import { partly } from "./pages.js";
 import { SortableTable } from "./table.js";
 

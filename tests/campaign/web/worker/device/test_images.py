@@ -9,7 +9,12 @@ from tests.campaign.web.test_worker import WORKER
 
 from quietcrowd.campaign.terms.images import image_kind
 
-REFUSAL = "export class Refusal extends Error {}"
+REFUSAL = """export class Refusal extends Error {}
+export function refuseIf(isSo, key) {
+  if (isSo) {
+    throw new Refusal(key);
+  }
+}"""
 NO_IMAGE = (
     *(None, 7, "text", [], {}, {"image": 7, "alt": ""}, {"image": "f" * 63, "alt": ""}),
     *({"image": "F" * 64, "alt": ""}, {"image": "f" * 64}, {"image": "f" * 64, "alt": None}),

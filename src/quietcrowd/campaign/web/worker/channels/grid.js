@@ -29,7 +29,6 @@ function isPowerOfTwo(number) {
 /**
  * Clip and round a number to a place from 0 to `steps`; ties are rounded to the even place.
  * @param {{low: number, step: number, steps: number}} grid
- * @param {number} number
  */
 export function placeOf({ low, step, steps }, number) {
   const place = (number - low) / step;
@@ -46,13 +45,7 @@ export function placesOf({ mechanism, channel }, codes) {
   return codes.map((code) => (code === null ? null : placeOf(channel.grid, number(code))));
 }
 
-/**
- * Add noise to whole numbers, and clip them to the bounds that the campaign accepts.
- * @param {number[]} numbers
- * @param {bigint[]} noise
- * @param {[number, number]} bounds
- * @returns {number[]}
- */
+/** Add noise to whole numbers, and clip them to the bounds that the campaign accepts. */
 export function withNoise(numbers, noise, [low, high]) {
   return numbers.map((number, i) => {
     const noisy = BigInt(number) + noise[i];

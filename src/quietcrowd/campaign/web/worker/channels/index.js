@@ -3,7 +3,7 @@
 // and describe, and some have exactLoss or percentages.
 
 import { byCodePoint, encoder } from "../terms/domain.js";
-import { counted } from "../terms/numbers.js";
+import { counted } from "../terms/names.js";
 import { sets } from "./sets.js";
 import { sharedLosses } from "./shared_losses.js";
 import { shift } from "./shift.js";
@@ -50,7 +50,6 @@ export function check(channel, domain, tasks) {
  * @param {{mechanism: object, channel: object, report: object}} terms  of a configuration
  * @param {string[]} tasks  names of all
  * @param {Map<string, string | number | boolean | null>} answers  by names of tasks
- * @param {WordSource} words
  * @returns {{reports: {task: string, value: number, bit?: number}[]} | {numbers: number[]}}
  */
 export function draw(terms, tasks, answers, words) {

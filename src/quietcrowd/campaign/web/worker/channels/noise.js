@@ -51,7 +51,6 @@ export function scaleFor(most, epsilon) {
  * and the rest last, then those of the second. Then it takes more words for each undecided coin, in
  * order, and then those of each number with a rest.
  * @param {number} scale  in steps; exactly the ratio that the float represents
- * @returns {(count: number, words: WordSource) => bigint[]}
  */
 export function laplaceNoise(scale) {
   if (!(scale >= 1 && scale <= LARGEST_SCALE)) {

@@ -55,7 +55,6 @@ export function rowOf(answer, size, other) {
  * Draw the weight of each other label, which a worker keeps secret.
  * @param {object} shared  as described
  * @param {number} size  number of possible reports
- * @param {WordSource} words
  */
 export function drawWeight(shared, size, words) {
   const { kind, low, high } = shared;

@@ -27,9 +27,7 @@ export function systemWords(count) {
  *
  * Two words make a 64-bit number, lower half first. Numbers at or above the largest multiple of the
  * size are drawn again, together and in order.
- * @param {WordSource} words
  * @param {number} size  at most 2^32 + 1
- * @param {number} count
  */
 export function uniformIntegers(words, size, count) {
   const whole = BigInt(size);
@@ -62,11 +60,7 @@ export function firstDigits(chance) {
   return Number(chance(WORD_BITS));
 }
 
-/**
- * Return whether a coin shows heads if its first word equals its digits.
- * @param {Chance} chance
- * @param {WordSource} words
- */
+/** Return whether a coin shows heads if its first word equals its digits. */
 export function settle(chance, words) {
   let drawn = chance(WORD_BITS);
   for (let bits = 2 * WORD_BITS; ; bits += WORD_BITS) {
@@ -90,8 +84,6 @@ export function showsHeads(word, chance, words) {
  * exp(-rate) is bounded ever more closely from both sides until both bounds give the same result.
  * This ends, because the value is irrational.
  * @param {Ratio} rate  above 0
- * @param {bigint} others
- * @param {number} bits
  */
 export function digitsOf(rate, others, bits) {
   if (rate.over <= 0n) {

@@ -99,7 +99,6 @@ function isCountable(labels, members) {
  * to the front. The set is the first labels, with or without the answer.
  * @param {{labels: number, members: number, inside: number, outside: number}} law
  * @param {number[]} codes  of answers
- * @param {WordSource} words
  */
 function drawSets(law, codes, words) {
   const reports = [];

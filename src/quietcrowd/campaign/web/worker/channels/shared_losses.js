@@ -118,11 +118,10 @@ function flipRow(low, high, others, count, weights) {
 }
 
 /**
- * Return weights, with multiplicities, that represent all whole ones from `low` to `high`.
- *
- * Many are represented by four at each end and an integral between. The Euler-Maclaurin formula
- * for midpoints has an error of 2e-12 of a sum that falls by e in 25 weights, and none of other
- * sums. No sum falls faster, and one falls that fast only if almost every answer is kept.
+ * Return weights, with multiplicities, that represent all whole ones from `low` to `high`. Many are
+ * represented by four at each end and an integral between. The Euler-Maclaurin formula for
+ * midpoints has an error of 2e-12 of a sum that falls by e in 25 weights, and none of other sums.
+ * No sum falls faster, and one falls that fast only if almost every answer is kept.
  */
 function standIns(low, high, others, count) {
   if (high - low < Math.max(2 ** 13, 25 * count)) {
@@ -135,10 +134,9 @@ function standIns(low, high, others, count) {
 }
 
 /**
- * Return weights, with multiplicities, for the integral from `low` to `high`.
- *
- * With others * w / 2^32 = sin^2, every summand has a peak of the same width, or falls from an end.
- * So intervals are narrow near the ends, and then a fraction of the distance to the end.
+ * Return weights, with multiplicities, for the integral from `low` to `high`. With others * w /
+ * 2^32 = sin^2, every summand has a peak of the same width, or falls from an end. So intervals are
+ * narrow near the ends, and then a fraction of the distance to the end.
  */
 function integralOver(low, high, others, count) {
   const most = TOTAL / others;

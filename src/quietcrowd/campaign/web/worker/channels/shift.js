@@ -1,13 +1,12 @@
 // Numbers on a grid plus discrete Laplace noise, optionally with a noisy participation bit.
 
 import { boundsOf, labelsOf } from "../terms/domain.js";
-import { distanceWithin } from "../terms/names.js";
-import { withDigits } from "../terms/numbers.js";
+import { distanceWithin, withDigits } from "../terms/names.js";
 import { checkGrid, placeOf, placesOf, withNoise } from "./grid.js";
 import { checkScale, laplaceNoise, lossApart, noisyPlaces } from "./noise.js";
 import { uniformIntegers } from "./random.js";
 import { isNoMore, nearestFloat, sumOf } from "./rational.js";
-import { requireMembers, isFrom, must } from "./reading.js";
+import { isFrom, must, requireMembers } from "./reading.js";
 
 const BIT = Object.freeze({ kind: "interval", low: 0, high: 1 }); // 1 is "answered"
 const BIT_STEP = 2 ** -10;

@@ -2,11 +2,11 @@
 //
 // All numbers are whole and below 2^53, so products and sums are exact.
 
-import { counted, withDigits } from "../terms/numbers.js";
+import { counted, withDigits } from "../terms/names.js";
 import { checkGrid, placesOf, withNoise } from "./grid.js";
 import { checkScale, laplaceNoise, largestNoisy, lossApart, scaleFor } from "./noise.js";
 import { isNoMore, leastMeant, nearestFloat, sumOf } from "./rational.js";
-import { MOST_NUMBERS, requireMembers, isFrom, isWhole, must } from "./reading.js";
+import { isFrom, isWhole, MOST_NUMBERS, must, requireMembers } from "./reading.js";
 import { shake256 } from "./shake.js";
 
 const UNIT = 2 ** 24; // represents 1.0
@@ -44,7 +44,6 @@ export const sketch = Object.freeze({
    * noisy sums of the products of two numbers of each answered task's profile.
    * @param {object} terms  as described
    * @param {(number | null)[]} codes  of the answers to all tasks
-   * @param {WordSource} words
    * @param {string[]} tasks  all, in order
    * @returns {{numbers: number[]}}
    */

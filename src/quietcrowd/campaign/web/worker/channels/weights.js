@@ -4,10 +4,10 @@
 // answer's place has `lift` more. The other words are for two reports, the ends: the nearer the
 // answer is to one of them, the more words it has (`slope`).
 
-import { withDigits } from "../terms/numbers.js";
+import { withDigits } from "../terms/names.js";
 import { checkGrid, placesOf } from "./grid.js";
 import { nearestFloat, ratioOf } from "./rational.js";
-import { MOST_EPSILON, TOTAL, requireMembers, isWhole, must, reportsTo } from "./reading.js";
+import { isWhole, MOST_EPSILON, must, reportsTo, requireMembers, TOTAL } from "./reading.js";
 
 const ALL_WORDS = 2n ** 32n;
 const MOST_STEPS = 2 ** 16; // with more, weights out of 2^32 would be too coarse

@@ -3,13 +3,11 @@
 import { reportsAll } from "../channels/index.js";
 import { canonicalHash, canonicalJson } from "../terms/canonical.js";
 import { channelHash, lettersOf, taskQuestions } from "../terms/questions.js";
-import { askedOf, readTasks, readTerms } from "../terms/terms.js";
+import { askedOf, readTasks, readTerms, refuseIf } from "../terms/terms.js";
 import { fetchImages, imagesOf } from "./images.js";
 import { costOf, requireBudget, spentIn } from "./ledger.js";
 import { newCredential, participantOf } from "./membership.js";
-import { checkedReceipt } from "./receipt.js";
-import { refuseIf } from "./refusing.js";
-import { drawUpload, knownReports, readable, toDraw } from "./reports.js";
+import { checkedReceipt, drawUpload, knownReports, readable, toDraw } from "./reports.js";
 import { insist, objectIn, request, waitFor } from "./server.js";
 import { exchange, filesOf, openStore } from "./store.js";
 
@@ -51,7 +49,7 @@ export class Device {
   /**
    * Open the device with its stored state.
    * @param {{base: string, campaign: string, english: Say}} asked  `base`: of the server, with a
-   *     slash at the end; `english`: compared with the sentences of a configuration
+   * slash at the end; `english`: compared with the sentences of a configuration
    */
   static async open({ base, campaign, english, ...timing }) {
     const [device, { href, origin }] = [new Device(), new URL(base)];
@@ -104,7 +102,6 @@ export class Device {
 
   /**
    * Return what was spent, its maximum after `count` more answers, and the budget, all epsilons.
-   *
    * Once joined, also lists of tasks. `reused`: the requester already has the report. `repeated`:
    * other tasks whose question, or a similar one, already has a report.
    */

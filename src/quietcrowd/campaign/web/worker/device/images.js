@@ -2,7 +2,7 @@
 
 import { imageIn, isShownImage } from "../terms/images.js";
 import { sha256 } from "../terms/canonical.js";
-import { refuseIf } from "./refusing.js";
+import { refuseIf } from "../terms/terms.js";
 import { insist, request } from "./server.js";
 
 const MOST_BYTES = 50 * 2 ** 20; // of all images
@@ -13,10 +13,8 @@ export function imagesOf(task) {
 }
 
 /**
- * Fetch images one after the other, sorted by hash.
- *
- * Blobs have no type: an image element detects it from the bytes, and never shows SVG.
- * @returns {Promise<Map<string, Blob>>}
+ * Fetch images one after the other, sorted by hash. Blobs have no type: an image element detects it
+ * from the bytes, and never shows SVG.
  */
 export async function fetchImages(base, credential, hashes, timing) {
   const images = new Map();

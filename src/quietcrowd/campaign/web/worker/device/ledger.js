@@ -5,7 +5,7 @@
 
 import { exactLoss, guaranteeOf } from "../channels/index.js";
 import { decimalOf, decimalUp, isNoMore, ratioOf, sumOf } from "../channels/rational.js";
-import { refuseIf } from "./refusing.js";
+import { refuseIf } from "../terms/terms.js";
 
 const FOR_ROUNDING = 2 ** -38; // more than the error of losses computed with floats
 const OF_WEIGHTS = 1000n; // rounding weights lowers the loss by at most 1/1000 of epsilon

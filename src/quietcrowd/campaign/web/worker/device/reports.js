@@ -7,13 +7,12 @@ import { canonicalJson } from "../terms/canonical.js";
 import { favouredBy, isNumbered, meaningsOf } from "../terms/meanings.js";
 import { labelText } from "../terms/names.js";
 import { newId } from "./membership.js";
-import { refuseIf } from "./refusing.js";
+import { refuseIf } from "../terms/terms.js";
 
 /**
- * Return the answers to randomize by task name, null for none.
- *
- * If one report serves all copies of a question, it is that of the first copy, with the first given
- * answer. A question with a known report gets no new one.
+ * Return the answers to randomize by task name, null for none. If one report serves all copies of a
+ * question, it is that of the first copy, with the first given answer. A question with a known
+ * report gets no new one.
  */
 export function toDraw({ terms, tasks, questions, known }, answers) {
   const open = new Map();
@@ -87,4 +86,21 @@ export function readable(items, terms, tasks) {
 /** Return the task whose answer determines a task's report. */
 function sourceOf(name, { channel, first }) {
   return channel === null ? name : first.get(name);
+}
+
+const LONGEST_CODE = 100;
+
+/** Return the receipt in a response; throw Refusal if it is inconsistent. */
+export function checkedReceipt(said, upload) {
+  const { reports, sketch } = JSON.parse(upload);
+  const { accepted, duplicates, rejected, completion_code: code = null } = said;
+  const ids = new Set((reports ?? [sketch]).map((one) => one.report_id));
+  const addsUp =
+    [accepted, duplicates].every((count) => Number.isSafeInteger(count) && count >= 0) &&
+    Array.isArray(rejected) &&
+    rejected.every((one) => ids.delete(one?.report_id)) &&
+    accepted + duplicates === ids.size &&
+    (code === null || (typeof code === "string" && code.length <= LONGEST_CODE));
+  refuseIf(!addsUp, "refusal.receipt");
+  return { rejected: rejected.length, completionCode: code };
 }

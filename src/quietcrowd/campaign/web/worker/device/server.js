@@ -1,6 +1,6 @@
 // Requests to a server; nothing leaves the device in any other way.
 
-import { refuseIf } from "./refusing.js";
+import { refuseIf } from "../terms/terms.js";
 
 const LONGEST = 30_000; // ms, of one request
 const LONGEST_WAIT = 3600; // maximum Retry-After in s

@@ -12,11 +12,8 @@ export async function openStore() {
 }
 
 /**
- * Read all entries and write, in one transaction; return the entries once they are on disk.
- *
- * `act` must not be async. If it throws, nothing is written.
- * @param {IDBDatabase} database
- * @param {(entries: object[], store: IDBObjectStore) => void} act
+ * Read all entries and write, in one transaction; return the entries once they are on disk. `act`
+ * must not be async. If it throws, nothing is written.
  */
 export async function exchange(database, act) {
   const transaction = database.transaction(STORE, "readwrite", { durability: "strict" });

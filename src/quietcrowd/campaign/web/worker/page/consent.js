@@ -3,7 +3,6 @@
 import { describe, percentages } from "../channels/index.js";
 import { consentSentences } from "../terms/consent.js";
 import { byId, filled, tables } from "./elements.js";
-import { answersWithin } from "./limit.js";
 
 /** Return the channel's probabilities, and the privacy loss on this device. */
 export function factsOf(app, { spent, after, budget, reused, repeated }) {
@@ -66,4 +65,17 @@ export async function consent(app) {
     },
     decline: () => app.go("end", "screen.declined"),
   };
+}
+
+/** Return how many answers of the device's campaign fit into a limit; null is no limit. */
+export async function answersWithin(device, limit) {
+  const spent = async (count) => (await device.spending(count)).after;
+  const isAllowed = async (count) => limit === null || (await spent(count)) <= limit;
+  const { answers } = device.terms;
+  let [allowed, beyond] = (await isAllowed(answers)) ? [answers, answers] : [0, answers];
+  while (beyond - allowed > 1) {
+    const middle = Math.floor((allowed + beyond) / 2);
+    [allowed, beyond] = (await isAllowed(middle)) ? [middle, beyond] : [allowed, middle];
+  }
+  return allowed;
 }

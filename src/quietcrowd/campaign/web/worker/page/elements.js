@@ -2,8 +2,6 @@
 
 /**
  * Return a new element. Attributes that are functions become listeners, booleans are toggled.
- * @param {string} name
- * @param {Record<string, string | number | boolean | EventListener>} attributes
  * @param {...(Node | string)} children  strings become text
  */
 export function element(name, attributes = {}, ...children) {

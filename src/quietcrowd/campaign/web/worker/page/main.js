@@ -3,15 +3,12 @@
 import { Device, whyNotHere } from "../device/device.js";
 import { reportsAll } from "../channels/index.js";
 import { systemWords, uniformIntegers } from "../channels/random.js";
-import { consent } from "./consent.js";
+import { answersWithin, consent } from "./consent.js";
 import { byId, element, filled } from "./elements.js";
-import { answersWithin } from "./limit.js";
 import { speaker } from "./messages.js";
 import { questions } from "./questions.js";
-import { receipt } from "./receipt.js";
-import { review } from "./review.js";
-import { deliver } from "./sending.js";
-import { forget, withdrawal } from "./withdrawal.js";
+import { forget, receipt, withdrawal } from "./receipt.js";
+import { deliver, review } from "./review.js";
 
 const SCREENS = { consent, questions, receipt, review, forget, withdrawal, link, end };
 const LINK = /^(.*\/)j\/([0-9a-f]{32})\/?(?:#i=(.*))?$/;

@@ -3,11 +3,8 @@
 /** @typedef {(key: string, values?: Record<string, string | number>) => string} Say */
 
 /**
- * Return a function from a key to its message, with the places `{name}` filled.
- *
- * If the value `count` is 1 and there is a message `key.one`, that one is used.
- * @param {Record<string, string>} catalog
- * @returns {Say}
+ * Return a function from a key to its message, with the places `{name}` filled. If the value
+ * `count` is 1 and there is a message `key.one`, that one is used.
  */
 export function speaker(catalog) {
   return (key, values = {}) => {

@@ -49,3 +49,26 @@ function textOfReport(app, value) {
   const names = Array.isArray(value) ? value.map((label) => spell(app, label)) : null;
   return names ? pointsTo(names, app.say) : spell(app, value);
 }
+
+/** Ask whether to withdraw, with a key unless the worker has continued here. */
+export function withdrawal(app) {
+  const foreign = !app.order;
+  const withdraw = async () => {
+    const given = foreign ? byId("key").value.trim() : undefined;
+    await app.device.withdraw(given);
+    app.answers.clear();
+    await app.go("end", foreign ? "screen.withdrawn.key" : "screen.withdrawn");
+  };
+  return { foreign, withdraw };
+}
+
+/** Ask whether to delete all data on this device. */
+export function forget(app) {
+  return {
+    forget: async () => {
+      await app.device.forget();
+      app.answers.clear();
+      await app.go("end", "screen.forgotten");
+    },
+  };
+}

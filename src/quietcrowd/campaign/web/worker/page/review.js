@@ -3,7 +3,6 @@
 import { factsOf } from "./consent.js";
 import { byId, element } from "./elements.js";
 import { lineOf, spell } from "./questions.js";
-import { send } from "./sending.js";
 
 /** Show the answers, and offer to send. */
 export async function review(app) {
@@ -43,4 +42,27 @@ function row(app, place) {
     " ",
     element("button", change, app.say("screen.change")),
   );
+}
+
+async function send(app) {
+  await app.go("sending");
+  try {
+    await app.device.commit(app.answers);
+  } catch (error) {
+    await app.go("review");
+    throw error;
+  }
+  await deliver(app);
+}
+
+/** Send stored reports until the server has them. */
+export async function deliver(app) {
+  const { device, say } = app;
+  app.answers.clear();
+  await app.go("sending");
+  try {
+    await device.send(() => byId("waiting")?.replaceChildren(say("screen.offline")));
+  } finally {
+    await (device.state === "sent" && app.go("receipt")); // also if reports were rejected
+  }
 }

@@ -1,10 +1,6 @@
 // Canonical JSON (RFC 8785), so that equal values have equal hashes.
 
-/**
- * Return the canonical form of a JSON value: sorted keys, no spaces, numbers as in ECMAScript.
- * @param {unknown} value
- * @returns {string}
- */
+/** Return the canonical form of a JSON value: sorted keys, no spaces, numbers as in ECMAScript. */
 export function canonicalJson(value) {
   if (Array.isArray(value)) {
     return `[${value.map(canonicalJson).join(",")}]`;

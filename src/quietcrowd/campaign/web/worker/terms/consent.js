@@ -2,7 +2,7 @@
 
 import { digitsOf } from "../channels/random.js";
 import { ratioOf } from "../channels/rational.js";
-import { counted, inWords, pointed } from "./numbers.js";
+import { counted, inWords, pointed } from "./names.js";
 
 /** @import { Say } from "../page/messages.js" */
 
@@ -16,11 +16,8 @@ const LARGEST_LOSS = 1000;
 /**
  * Return the sentences that a worker agrees to.
  * @param {object} guarantee  see guaranteeOf
- * @param {object | null} promises
- * @param {Say} say
  * @param {{kind: string, answers: number, tasks: number} | null} allotment
  * @param {string | null} asOf  the day that all questions are about, as 2026-12-01
- * @returns {string[]}
  */
 export function consentSentences(guarantee, promises, say, allotment = null, asOf = null) {
   return [

@@ -4,7 +4,6 @@ const IMAGE_HASH = /^[0-9a-f]{64}$/;
 
 /**
  * Return the image in a column of a task, or null: `{"image": SHA-256 in hex, "alt": text}`.
- * @param {unknown} value
  * @returns {{hash: string, alt: string} | null}
  */
 export function imageIn(value) {
@@ -25,10 +24,8 @@ const [RIFF, WEBP] = [0x52494646, 0x57454250];
 const [VP8, VP8L, VP8X] = [0x56503820, 0x5650384c, 0x56503858];
 
 /**
- * Return whether bytes are a PNG, JPEG or WebP with a limited number of pixels.
- *
- * Only the header is decoded, before a browser allocates memory for the pixels.
- * @param {ArrayBuffer} content
+ * Return whether bytes are a PNG, JPEG or WebP with a limited number of pixels. Only the header is
+ * decoded, before a browser allocates memory for the pixels.
  */
 export function isShownImage(content) {
   try {

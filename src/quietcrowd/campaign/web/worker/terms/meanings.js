@@ -10,11 +10,9 @@ export function isNumbered({ numbered }) {
 }
 
 /**
- * Return functions from a report's value to its meaning and back; null for no meaning.
- *
- * A meaning is a label, null for NULL, the labels of a set, or a place on the grid. If reports have
- * no names, it pairs each label with a whole number: the likelihood of the report given this
- * answer.
+ * Return functions from a report's value to its meaning and back; null for no meaning. A meaning is
+ * a label, null for NULL, the labels of a set, or a place on the grid. If reports have no names, it
+ * pairs each label with a whole number: the likelihood of the report given this answer.
  */
 export function meaningsOf({ mechanism, channel }) {
   const labels = labelsOf(mechanism.domain);

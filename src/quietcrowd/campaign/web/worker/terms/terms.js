@@ -67,7 +67,7 @@ async function attempt(give, name) {
  * Read and check the terms of a campaign.
  * @param {string} text  the configuration as received
  * @param {{campaign: string, configHash: string, english: Say}} asked  `english`: for comparison
- *     with the sentences of a configuration, which are in English
+ * with the sentences of a configuration, which are in English
  */
 export async function readTerms(text, { campaign, configHash, english }) {
   const config = await attempt(() => JSON.parse(text), "config");
@@ -154,9 +154,8 @@ function figuresOf(guarantee, config, english) {
 }
 
 /**
- * Return a guarantee with the configuration's figures if they are close to the computed ones.
- *
- * The loss of a sketch depends on the tasks' names, so readTasks checks it.
+ * Return a guarantee with the configuration's figures if they are close to the computed ones. The
+ * loss of a sketch depends on the tasks' names, so readTasks checks it.
  */
 function agreed(found, { guarantee: said, report }) {
   const isNamed = report.kind === "sketch" && typeof said.worker_epsilon === "number";
@@ -220,4 +219,10 @@ function isTask(one) {
   const { task_id: id, task: name, data } = isObject(one) ? one : {};
   const isWhole = isText(id) && HEX_ID.test(id) && isText(name) && name !== "" && isObject(data);
   return isWhole && Object.keys(one).length === 3;
+}
+
+export function refuseIf(isSo, key, values) {
+  if (isSo) {
+    throw new Refusal(key, values);
+  }
 }
