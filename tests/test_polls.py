@@ -9,7 +9,13 @@ import quietcrowd as qc
 from quietcrowd.accounting.consent import consent_sentences
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.mechanisms import TwoLayerRandomizedResponse
-from quietcrowd.polls import ShuffledPoll, fewest_honest, shuffled_assumption
+from quietcrowd.polls import (
+    PollResult,
+    fewest_honest,
+    poll,
+    shuffled_assumption,
+    shuffled_guarantee,
+)
 from quietcrowd.privacy.shuffling import shuffled_loss
 
 YES_NO = qc.Categorical(["no", "yes"])
@@ -20,7 +26,7 @@ def response(**parameters):
 
 
 def test_the_local_guarantee_stands_first_and_the_assumption_beside_the_second_number():
-    found = qc.shuffled_guarantee(response(epsilon=1.0), honest=500, delta=1e-6)
+    found = shuffled_guarantee(response(epsilon=1.0), honest=500, delta=1e-6)
     assert found.local == response(epsilon=1.0).guarantee(answers=1, tasks=1)
     assert 0.1 < found.epsilon < 0.2
     assert found.epsilon < found.tail < 1
@@ -33,10 +39,10 @@ def test_the_local_guarantee_stands_first_and_the_assumption_beside_the_second_n
 
 
 def test_honest_counts_ones_own():
-    found = qc.shuffled_guarantee(response(epsilon=1.0), honest=1, delta=1e-6)
+    found = shuffled_guarantee(response(epsilon=1.0), honest=1, delta=1e-6)
     assert found.epsilon == found.tail == found.local.epsilon
     assert "not shown" in found.source
-    pair = qc.shuffled_guarantee(response(epsilon=1.0), honest=41, delta=0.01)
+    pair = shuffled_guarantee(response(epsilon=1.0), honest=41, delta=0.01)
     keep = response(epsilon=1.0).channel.keep_and_other[0]
     from quietcrowd.privacy.shuffling import exact_delta
 
@@ -44,8 +50,8 @@ def test_honest_counts_ones_own():
 
 
 def test_labels_with_other_names_lose_the_same():
-    usual = qc.shuffled_guarantee(response(flip_probability=0.25), honest=100, delta=1e-4)
-    turned = qc.shuffled_guarantee(response(flip_probability=0.75), honest=100, delta=1e-4)
+    usual = shuffled_guarantee(response(flip_probability=0.25), honest=100, delta=1e-4)
+    turned = shuffled_guarantee(response(flip_probability=0.75), honest=100, delta=1e-4)
     assert turned.epsilon == pytest.approx(usual.epsilon, rel=1e-3)
     assert "exact" not in turned.source
 
@@ -63,7 +69,7 @@ def test_labels_with_other_names_lose_the_same():
     ],
 )
 def test_other_mechanisms_count_by_their_loss_alone(mechanism):
-    found = qc.shuffled_guarantee(mechanism, honest=2000, delta=1e-6)
+    found = shuffled_guarantee(mechanism, honest=2000, delta=1e-6)
     local = mechanism.guarantee(answers=1, tasks=1).total_epsilon
     assert found.epsilon == shuffled_loss(local, 1999, 1e-6).epsilon
     assert found.epsilon < local
@@ -72,14 +78,12 @@ def test_other_mechanisms_count_by_their_loss_alone(mechanism):
 def test_sets_count_by_their_loss_and_of_one_label_as_randomised_response():
     domain = qc.Ordinal(range(6))
     sets = qc.SubsetSelection(domain=domain, epsilon=1.0)
-    found = qc.shuffled_guarantee(sets, honest=2000, delta=1e-6)
+    found = shuffled_guarantee(sets, honest=2000, delta=1e-6)
     assert sets.channel.law.members > 1
     assert found.epsilon == shuffled_loss(found.local.total_epsilon, 1999, 1e-6).epsilon
     single = qc.SubsetSelection(domain=domain, epsilon=1.0, set_size=1)
     labels = qc.RandomizedResponse(domain=domain, epsilon=1.0)
-    blanket, same = (
-        qc.shuffled_guarantee(one, honest=2000, delta=1e-6) for one in (single, labels)
-    )
+    blanket, same = (shuffled_guarantee(one, honest=2000, delta=1e-6) for one in (single, labels))
     assert "Balle" in blanket.source
     assert blanket.epsilon == pytest.approx(same.epsilon, rel=1e-3)
     assert blanket.epsilon < found.epsilon
@@ -99,7 +103,7 @@ def test_sets_count_by_their_loss_and_of_one_label_as_randomised_response():
 def test_from_so_many_honest_reports_on_shuffling_adds(mechanism):
     number = fewest_honest(mechanism, delta=1e-6)
     losses = [
-        qc.shuffled_guarantee(mechanism, honest=honest, delta=1e-6)
+        shuffled_guarantee(mechanism, honest=honest, delta=1e-6)
         for honest in (number // 2, number, 10 * number)
     ]
     assert losses[0].epsilon == losses[0].local.total_epsilon
@@ -113,7 +117,7 @@ def test_where_no_number_is_large_enough_none_is_said():
 
 
 def test_null_is_a_label():
-    found = qc.shuffled_guarantee(response(epsilon=1.0, null="category"), honest=300, delta=1e-4)
+    found = shuffled_guarantee(response(epsilon=1.0, null="category"), honest=300, delta=1e-4)
     assert "Balle" in found.source
     assert found.local.participation_protected
 
@@ -129,7 +133,7 @@ class Leaky(qc.RandomizedResponse):
 def test_what_has_a_delta_is_refused():
     mechanism = Leaky(domain=YES_NO, epsilon=1.0)
     with pytest.raises(ParameterError, match="a bounded loss and no delta"):
-        qc.shuffled_guarantee(mechanism, honest=100, delta=1e-6)
+        shuffled_guarantee(mechanism, honest=100, delta=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -139,11 +143,11 @@ def test_what_has_a_delta_is_refused():
 )
 def test_numbers_out_of_range_are_refused(honest, delta, name):
     with pytest.raises(ParameterError, match=name):
-        qc.shuffled_guarantee(response(epsilon=1.0), honest=honest, delta=delta)
+        shuffled_guarantee(response(epsilon=1.0), honest=honest, delta=delta)
 
 
 def test_consent_says_the_assumption_last():
-    told = qc.shuffled_guarantee(response(epsilon=1.0), honest=500, delta=1e-6)
+    told = shuffled_guarantee(response(epsilon=1.0), honest=500, delta=1e-6)
     *local, last = consent_sentences(told.local, shuffled=told)
     assert tuple(local) == consent_sentences(told.local)
     assert told.assumption in last
@@ -155,7 +159,7 @@ def test_consent_says_the_assumption_last():
 
 
 def test_consent_wants_the_same_guarantee():
-    told = qc.shuffled_guarantee(response(epsilon=1.0), honest=500, delta=1e-6)
+    told = shuffled_guarantee(response(epsilon=1.0), honest=500, delta=1e-6)
     other = attrs.evolve(told, local=response(epsilon=2.0).guarantee(answers=1, tasks=1))
     with pytest.raises(ParameterError, match="another local guarantee"):
         consent_sentences(told.local, shuffled=other)
@@ -172,20 +176,27 @@ def reports_of(labels, mechanism, task="one"):
 def test_shares_are_the_counts_through_the_inverse_of_the_law():
     mechanism = qc.RandomizedResponse(domain=COLOURS, epsilon=1.0)
     reports = reports_of(["red"] * 50 + ["blue"] * 30, mechanism)
-    poll = qc.shuffled_poll(reports)
-    assert poll.counts.tolist() == np.bincount(reports.table.values, minlength=3).tolist()
+    found = poll(reports)
+    assert found.counts.tolist() == np.bincount(reports.table.values, minlength=3).tolist()
     keep, other = mechanism.channel.keep_and_other
-    assert poll.shares == pytest.approx((poll.counts / 80 - other) / (keep - other))
-    assert poll.workers == 80
-    assert not poll.simulated
+    assert found.shares == pytest.approx((found.counts / 80 - other) / (keep - other))
+    assert found.workers == 80
+    assert not found.simulated
 
 
 def test_nothing_of_the_workers_is_left():
     mechanism = qc.RandomizedResponse(domain=YES_NO, epsilon=1.0)
-    poll = qc.shuffled_poll(reports_of(["yes"] * 5 + ["no"] * 4, mechanism))
-    assert "worker" not in repr(poll).replace("workers", "")
-    assert set(vars(poll)) <= {"counts", "mechanism", "simulated", "_chances", "_inverse", "shares"}
-    assert list(poll.to_frame().columns) == ["label", "share", "standard_error", "low", "high"]
+    found = poll(reports_of(["yes"] * 5 + ["no"] * 4, mechanism))
+    assert "worker" not in repr(found).replace("workers", "")
+    assert set(vars(found)) <= {
+        "counts",
+        "mechanism",
+        "simulated",
+        "_chances",
+        "_inverse",
+        "shares",
+    }
+    assert list(found.to_frame().columns) == ["label", "share", "standard_error", "low", "high"]
 
 
 def law_of_counts(yes, workers, mechanism):
@@ -203,8 +214,8 @@ def coverage_of(yes, workers, mechanism):
     law = law_of_counts(yes, workers, mechanism)
     held = 0.0
     for count in np.flatnonzero(law > 1e-9):
-        poll = ShuffledPoll(counts=np.array([workers - count, count]), mechanism=mechanism)
-        row = poll.to_frame().iloc[1]
+        found = PollResult(counts=np.array([workers - count, count]), mechanism=mechanism)
+        row = found.to_frame().iloc[1]
         held += law[count] * (row["low"] <= yes / workers <= row["high"])
     return held
 
@@ -224,13 +235,13 @@ def test_mean_error_and_coverage_are_as_said(yes, workers):
     mechanism = qc.RandomizedResponse(domain=YES_NO, epsilon=2.0)
     law = law_of_counts(yes, workers, mechanism)
     polls = [
-        ShuffledPoll(counts=np.array([workers - count, count]), mechanism=mechanism)
+        PollResult(counts=np.array([workers - count, count]), mechanism=mechanism)
         for count in range(workers + 1)
     ]
-    shares = np.array([poll.shares[1] for poll in polls])
+    shares = np.array([found.shares[1] for found in polls])
     assert law @ shares == pytest.approx(yes / workers)
     spread = math.sqrt(law @ (shares - yes / workers) ** 2)
-    assert law @ [poll.standard_errors[1] for poll in polls] == pytest.approx(spread, rel=0.02)
+    assert law @ [found.standard_errors[1] for found in polls] == pytest.approx(spread, rel=0.02)
     assert 0.95 < coverage_of(yes, workers, mechanism) < 0.97
 
 
@@ -240,7 +251,7 @@ def exact_moments_of_sets(truths, mechanism):
     ranks = np.arange(sets.size)
     mean, covariance = np.zeros(sets.domain.size), np.zeros((sets.domain.size,) * 2)
     polls = [reports_of_ranks([rank], mechanism) for rank in ranks]
-    shares = np.array([poll.shares for poll in polls])
+    shares = np.array([found.shares for found in polls])
     for truth in truths:
         chances = np.exp(mechanism.channel.log_likelihood(ranks, np.full(len(ranks), truth)))
         own = chances @ shares
@@ -252,7 +263,7 @@ def exact_moments_of_sets(truths, mechanism):
 def reports_of_ranks(ranks, mechanism):
     frame = pd.DataFrame({"task": "one", "worker": range(len(ranks)), "label": ranks})
     table = qc.Answers.from_frame(frame, domain=mechanism.report_domain)
-    return qc.shuffled_poll(qc.Reports(table=table, mechanism=mechanism))
+    return poll(qc.Reports(table=table, mechanism=mechanism))
 
 
 @pytest.mark.parametrize("set_size", [1, 2, 4])
@@ -267,9 +278,9 @@ def test_shares_of_sets_are_unbiased_and_their_errors_as_said(set_size):
     held, other = float(mechanism.channel.law.held), float(mechanism.channel.law.held_other)
     chances = np.where(np.eye(5, dtype=bool), held, other)
     counts = 10**9 * frequencies @ chances
-    poll = ShuffledPoll(counts=np.rint(counts).astype(np.int64), mechanism=mechanism)
-    assert poll.shares == pytest.approx(frequencies, abs=1e-6)
-    assert poll.standard_errors**2 * poll.workers == pytest.approx(
+    found = PollResult(counts=np.rint(counts).astype(np.int64), mechanism=mechanism)
+    assert found.shares == pytest.approx(frequencies, abs=1e-6)
+    assert found.standard_errors**2 * found.workers == pytest.approx(
         np.diag(covariance) * len(truths), rel=1e-5
     )
 
@@ -278,17 +289,17 @@ def test_sets_of_one_label_are_a_poll_of_labels():
     of_labels = qc.RandomizedResponse(domain=COLOURS, epsilon=1.0)
     of_sets = qc.SubsetSelection(domain=COLOURS, epsilon=1.0, set_size=1)
     counts = np.array([50, 20, 30])
-    labels, sets = (ShuffledPoll(counts=counts, mechanism=one) for one in (of_labels, of_sets))
+    labels, sets = (PollResult(counts=counts, mechanism=one) for one in (of_labels, of_sets))
     assert sets.shares == pytest.approx(labels.shares, abs=1e-6)
     assert sets.standard_errors == pytest.approx(labels.standard_errors, rel=1e-5)
 
 
 def test_of_sets_is_kept_how_many_hold_each_label():
     mechanism = qc.SubsetSelection(domain=qc.Ordinal(range(5)), epsilon=1.0, set_size=2)
-    poll = reports_of_ranks([0, 1, 0], mechanism)  # sets 01, 02, 01
-    assert poll.counts.tolist() == [3, 2, 1, 0, 0]
-    assert poll.workers == 3
-    assert poll.shares.sum() == pytest.approx(1)
+    found = reports_of_ranks([0, 1, 0], mechanism)  # sets 01, 02, 01
+    assert found.counts.tolist() == [3, 2, 1, 0, 0]
+    assert found.workers == 3
+    assert found.shares.sum() == pytest.approx(1)
     nothing = qc.SubsetSelection(domain=qc.Ordinal(range(5)), epsilon=0.0, set_size=2)
     with pytest.raises(AnswerError, match="do not distinguish answers"):
         reports_of_ranks([0, 1], nothing)
@@ -298,18 +309,18 @@ def test_null_is_a_label_of_its_own():
     mechanism = qc.RandomizedResponse(domain=YES_NO, epsilon=3.0, null="category")
     frame = pd.DataFrame({"task": ["one"] * 40, "worker": range(40), "label": ["yes"] * 40})
     answers = qc.Answers.from_frame(frame, domain=YES_NO, tasks=["one"], workers=range(100))
-    poll = qc.shuffled_poll(mechanism.randomize(answers))
-    assert poll.workers == 100
-    assert poll.to_frame("pyarrow")["label"].to_pylist() == ["no", "yes", None]
-    assert poll.shares.sum() == pytest.approx(1)
+    found = poll(mechanism.randomize(answers))
+    assert found.workers == 100
+    assert found.to_frame("pyarrow")["label"].to_pylist() == ["no", "yes", None]
+    assert found.shares.sum() == pytest.approx(1)
 
 
 def test_other_tables_than_square_ones_do():
     mechanism = qc.RandomizedResponse(domain=YES_NO, epsilon=1.0)
     counts = np.array([300, 300])
-    poll = ShuffledPoll(counts=counts, mechanism=mechanism)
-    assert poll.shares == pytest.approx([0.5, 0.5])
-    assert poll.standard_errors[0] == pytest.approx(poll.standard_errors[1])
+    found = PollResult(counts=counts, mechanism=mechanism)
+    assert found.shares == pytest.approx([0.5, 0.5])
+    assert found.standard_errors[0] == pytest.approx(found.standard_errors[1])
 
 
 def test_more_than_one_question_is_refused():
@@ -317,22 +328,22 @@ def test_more_than_one_question_is_refused():
     frame = pd.DataFrame({"task": ["a", "b"], "worker": [1, 2], "label": ["no", "yes"]})
     reports = mechanism.randomize(qc.Answers.from_frame(frame, domain=YES_NO))
     with pytest.raises(AnswerError, match="has one question; these reports have 2"):
-        qc.shuffled_poll(reports)
+        poll(reports)
 
 
 def test_laws_that_are_no_tables_are_refused():
     mechanism = qc.LaplaceMechanism(domain=qc.Interval(low=0, high=1), epsilon=1.0)
     frame = pd.DataFrame({"task": ["a"], "worker": [1], "label": [0.5]})
     with pytest.raises(AnswerError, match="those of 'laplace' have neither"):
-        qc.shuffled_poll(mechanism.randomize(qc.Answers.from_frame(frame, domain=mechanism.domain)))
+        poll(mechanism.randomize(qc.Answers.from_frame(frame, domain=mechanism.domain)))
 
 
 def test_reports_that_tell_nothing_are_refused():
     mechanism = qc.RandomizedResponse(domain=YES_NO, epsilon=0.0)
     with pytest.raises(AnswerError, match="do not distinguish answers"):
-        qc.shuffled_poll(reports_of(["yes", "no"], mechanism))
+        poll(reports_of(["yes", "no"], mechanism))
 
 
 def test_no_reports_are_refused():
     with pytest.raises(ParameterError, match="reports must be Reports"):
-        qc.shuffled_poll([1, 2])
+        poll([1, 2])

@@ -8,9 +8,7 @@ from quietcrowd.domains import Categorical as Categorical
 from quietcrowd.domains import Interval as Interval
 from quietcrowd.domains import Ordinal as Ordinal
 from quietcrowd.evaluation import error_rate as error_rate
-from quietcrowd.evaluation import error_rate_change as error_rate_change
 from quietcrowd.evaluation import mean_absolute_error as mean_absolute_error
-from quietcrowd.evaluation import mean_absolute_error_change as mean_absolute_error_change
 from quietcrowd.exceptions import QuietcrowdError as QuietcrowdError
 from quietcrowd.exceptions import QuietcrowdWarning as QuietcrowdWarning
 from quietcrowd.formats import read_answers as read_answers
@@ -36,10 +34,6 @@ from quietcrowd.mechanisms import RandomizedResponse as RandomizedResponse
 from quietcrowd.mechanisms import Reports as Reports
 from quietcrowd.mechanisms import SubsetSelection as SubsetSelection
 from quietcrowd.planning import plan as plan
-from quietcrowd.polls import ShuffledGuarantee as ShuffledGuarantee
-from quietcrowd.polls import ShuffledPoll as ShuffledPoll
-from quietcrowd.polls import shuffled_guarantee as shuffled_guarantee
-from quietcrowd.polls import shuffled_poll as shuffled_poll
 from quietcrowd.several_labels import binary_answers as binary_answers
 
 __version__: str

@@ -101,6 +101,13 @@ class MatchedTruths:
             raise self._outside(int(np.argmin(np.isfinite(numbers))), "not a finite number")
         return numbers
 
+    def given(self) -> pa.Array:
+        """Return the truths as given; raise KnownTruthError if one is missing."""
+        labels = self.labels.combine_chunks()
+        if labels.null_count:
+            raise self._outside(labels.is_null().index(True).as_py(), "")
+        return labels
+
     def _outside(self, row: int, what: str) -> KnownTruthError:
         value = self.labels[row].as_py()
         if value is None:
@@ -145,8 +152,7 @@ def _frame_of(truths: Any) -> nw.DataFrame[Any]:
     if hasattr(truths, "truths_as"):  # an estimate, which may lack some truths
         found: pa.Table = truths.truths_as("pyarrow").select(["task", "truth"])
         return as_frame(found.rename_columns(["task", "label"]).drop_null())
-    read = nw.from_native(truths, pass_through=True, allow_series=True)
-    if isinstance(read, nw.Series) and read.implementation.is_pandas():
+    if _is_series(truths):
         return as_frame(truths.rename("label").rename_axis("task").reset_index())
     frame = as_frame(truths)
     meant = [name for name in TRUTH_ALIASES if name in frame.columns]
@@ -160,6 +166,25 @@ def _table_of(truths: Mapping[Any, Any]) -> pa.Table:
         return pa.table({"task": pa.array(list(truths)), "label": pa.array([*truths.values()])})
     except (pa.ArrowException, OverflowError) as error:
         raise KnownTruthError("answers.gold-of-several-types", error=error) from None
+
+
+def _is_series(data: Any) -> bool:
+    read = nw.from_native(data, pass_through=True, allow_series=True)
+    return isinstance(read, nw.Series) and read.implementation.is_pandas()
+
+
+def labels_of_series(found: Any, truths: Any) -> tuple[pa.Array, MatchedTruths] | None:
+    """Return the labels of a Series, and known truths matched to its tasks.
+
+    None unless `found` is a pandas Series, indexed by task. `truths` are as in `MatchedTruths`.
+    """
+    if not _is_series(found):
+        return None
+    frame = _frame_of(found)
+    tasks = column_of(frame, "task").combine_chunks()
+    MatchedTruths(tasks.unique(), frame)  # each task once
+    known = MatchedTruths(tasks, truths)
+    return column_of(frame, "label").combine_chunks(), known
 
 
 def label_per_task(tasks: pa.Array, truths: Any, domain: FiniteDomain) -> npt.NDArray[np.int32]:

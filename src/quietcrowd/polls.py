@@ -34,7 +34,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @frozen(kw_only=True, eq=False, slots=False)
-class ShuffledPoll:
+class PollResult:
     """Counts of the reports on one question, and the estimated frequencies of answers.
 
     Attributes
@@ -65,7 +65,7 @@ class ShuffledPoll:
             held, other = float(channel.sets.held), float(channel.sets.held_other)
             same = np.eye(channel.sets.labels, dtype=bool)
             return np.where(same, held, other)
-        assert channel.probabilities is not None  # `shuffled_poll` refuses others
+        assert channel.probabilities is not None  # `poll` refuses others
         return channel.probabilities
 
     @cached_property
@@ -111,6 +111,10 @@ class ShuffledPoll:
         reach: Floats = np.ptp(self._inverse, axis=0) / self.workers
         return reach
 
+    def guarantee(self, *, honest: int, delta: float) -> ShuffledGuarantee:
+        """Return the guarantee of one report; see `shuffled_guarantee`."""
+        return shuffled_guarantee(self.mechanism, honest=honest, delta=delta)
+
     def to_frame(self, backend: Backend = "pandas") -> Any:
         """Return a dataframe with a row per answer.
 
@@ -133,10 +137,10 @@ class ShuffledPoll:
         )
 
 
-def shuffled_poll(reports: Reports) -> ShuffledPoll:
+def poll(reports: Reports) -> PollResult:
     """Shuffle the reports of one question and discard their senders.
 
-    Run it only as an honest shuffler, who sees the senders. `shuffled_guarantee` returns the
+    Run it only as an honest shuffler, who sees the senders. `PollResult.guarantee` has the
     privacy loss, which is valid only if each report enters one published output: publish neither a
     second poll with some of the same reports, nor one of a subset. The counts depend only on the
     reports. Reports that were sent again are dropped, because a poll of an earlier campaign may
@@ -150,7 +154,7 @@ def shuffled_poll(reports: Reports) -> ShuffledPoll:
 
     Returns
     -------
-    ShuffledPoll
+    PollResult
         Counts without workers.
 
     Raises
@@ -178,8 +182,8 @@ def shuffled_poll(reports: Reports) -> ShuffledPoll:
     >>> domain = qc.Categorical(["no", "yes"])
     >>> answers = qc.Answers.from_frame(pd.DataFrame(frame), domain=domain)
     >>> mechanism = qc.RandomizedResponse(domain=domain, epsilon=1.0)
-    >>> poll = shuffled_poll(mechanism.simulate(answers, random_state=1))
-    >>> bool(abs(poll.shares[1] - 0.5) < 4 * poll.standard_errors[1])
+    >>> found = poll(mechanism.simulate(answers, random_state=1))
+    >>> bool(abs(found.shares[1] - 0.5) < 4 * found.standard_errors[1])
     True
     """
     check_reports(reports)
@@ -207,7 +211,7 @@ def shuffled_poll(reports: Reports) -> ShuffledPoll:
         counts = np.bincount(values, minlength=law.shape[1]).astype(np.int64)
     if not tells:
         raise AnswerError("polls.poll-without-signal", name=mechanism.name)
-    return ShuffledPoll(counts=counts, mechanism=mechanism, simulated=reports.simulated)
+    return PollResult(counts=counts, mechanism=mechanism, simulated=reports.simulated)
 
 
 def _first_sent(reports: Reports) -> npt.NDArray[Any]:

@@ -23,6 +23,7 @@ from quietcrowd.exceptions import (
     SimulatedNoiseWarning,
 )
 from quietcrowd.mechanisms import MatrixFactorization, TwoLayerRandomizedResponse
+from quietcrowd.polls import shuffled_guarantee
 
 BINARY = qc.Categorical(["no", "yes"])
 ONE = qc.RandomizedResponse(domain=BINARY, epsilon=1.0)
@@ -552,8 +553,8 @@ def test_polls_with_shuffling_add_up():
     mechanism = qc.RandomizedResponse(domain=qc.Categorical(["no", "yes"]), epsilon=1.0)
     once = qc.PrivacyLedger().charge("ann", mechanism, campaign="spring")
     twice = once.charge("ann", mechanism, campaign="autumn")
-    alone = qc.shuffled_guarantee(mechanism, honest=400, delta=1e-6).epsilon
-    half = qc.shuffled_guarantee(mechanism, honest=400, delta=5e-7).epsilon
+    alone = shuffled_guarantee(mechanism, honest=400, delta=1e-6).epsilon
+    half = shuffled_guarantee(mechanism, honest=400, delta=5e-7).epsilon
     assert once.shuffled("ann", honest=400, delta=1e-6) == alone
     assert twice.shuffled("ann", honest=400, delta=1e-6) == pytest.approx(2 * half, rel=1e-12)
     assert twice.shuffled("ben", honest=400, delta=1e-6) == 0

@@ -243,7 +243,7 @@ def _of_truths(rows: _Rows, truths: Any) -> dict[str, Any]:
     found[places[places >= 0]] = np.flatnonzero(places >= 0)
     truth = found[rows.tasks]
     asked = truth >= 0
-    right = _equal(rows.labels.filter(pa.array(asked)), known.take(pa.array(truth[asked])))
+    right = equal_labels(rows.labels.filter(pa.array(asked)), known.take(pa.array(truth[asked])))
     answered = np.bincount(rows.tasks, minlength=len(rows.task_ids)) > 0
     return {
         "truths": len(known),
@@ -254,7 +254,7 @@ def _of_truths(rows: _Rows, truths: Any) -> dict[str, Any]:
     }
 
 
-def _equal(labels: pa.Array, truths: pa.Array) -> npt.NDArray[np.bool_]:
+def equal_labels(labels: pa.Array, truths: pa.Array) -> npt.NDArray[np.bool_]:
     """Compare as numbers if all are, otherwise as text."""
     ours, others = _as_numbers(labels), _as_numbers(truths)
     if ours is not None and others is not None:

@@ -6,9 +6,7 @@ from quietcrowd.evaluation.metrics import (
     constant_error_rate,
     correlation,
     error_rate,
-    error_rate_change,
     mean_absolute_error,
-    mean_absolute_error_change,
 )
 
 __all__ = [
@@ -18,7 +16,5 @@ __all__ = [
     "constant_error_rate",
     "correlation",
     "error_rate",
-    "error_rate_change",
     "mean_absolute_error",
-    "mean_absolute_error_change",
 ]

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 from typing_extensions import override
 
 from quietcrowd.answers import Answers
-from quietcrowd.domains import Domain, FiniteDomain, check_numeric
+from quietcrowd.datasets.description import equal_labels
+from quietcrowd.domains import Domain, FiniteDomain, as_numbers, check_numeric
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.gold import MatchedTruths
+from quietcrowd.gold import MatchedTruths, labels_of_series
 from quietcrowd.inference.estimate import NumericEstimate, TruthEstimate
 from quietcrowd.inference.fitting import FittingMethod
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Score(MatchedTruths, ABC):
@@ -37,7 +42,7 @@ class Score(MatchedTruths, ABC):
         """Return the scores of the best constant guess."""
 
     def _check_tasks(self, estimate: TruthEstimate[Any]) -> None:
-        if not _answers_of(estimate).tasks.equals(self.of_tasks):
+        if not _checked(estimate).answers.tasks.equals(self.of_tasks):
             raise AnswerError("evaluation.tasks-differ")
 
 
@@ -161,13 +166,14 @@ class KnownNumbers(Score):
         return absolute, centred, centred, float("nan"), float("nan")
 
 
-def error_rate(estimate: TruthEstimate[Any], truths: Any) -> float:
+def error_rate(estimate: TruthEstimate[Any] | pd.Series[Any], truths: Any) -> float:
     """Return the fraction of known truths that an estimate gets wrong.
 
     Parameters
     ----------
-    estimate : TruthEstimate
-        In a finite domain.
+    estimate : TruthEstimate or pandas Series
+        In a finite domain. A Series is indexed by task, like that of `fit_predict`; its labels
+        match as numbers if all are, otherwise as text.
     truths : dataframe or pandas Series
         Columns ``task`` and ``label``, or labels indexed by task. A task without answers counts as
         wrong.
@@ -177,18 +183,16 @@ def error_rate(estimate: TruthEstimate[Any], truths: Any) -> float:
     AnswerError
         If a task is unknown or occurs twice, or a truth is outside of the domain.
     ParameterError
-        If `estimate` is not a `TruthEstimate`.
+        If `estimate` is neither.
     """
-    answers = _answers_of(estimate)
-    return KnownLabels(answers, truths, estimate.summary.domain).error_rate(estimate)
-
-
-def error_rate_change(private: TruthEstimate[Any], plain: TruthEstimate[Any], truths: Any) -> float:
-    """Return the error rate from reports minus that from non-private answers.
-
-    The utility measure of Li et al., KDD 2018, section 7.1.2; it can be negative.
-    """
-    return error_rate(private, truths) - error_rate(plain, truths)
+    if (labels := labels_of_series(estimate, truths)) is not None:
+        found, known = labels
+        given = found.take(pa.array(known.tasks))
+        told = given.is_valid()
+        right = equal_labels(given.filter(told), known.given().filter(told)).sum()
+        return float((len(given) - right) / len(given))
+    checked = _checked(estimate)
+    return KnownLabels(checked.answers, truths, checked.summary.domain).error_rate(checked)
 
 
 def constant_error_rate(answers: Answers, truths: Any) -> float:
@@ -196,13 +200,13 @@ def constant_error_rate(answers: Answers, truths: Any) -> float:
     return KnownLabels(answers, truths).of_constant()[0]
 
 
-def mean_absolute_error(estimate: TruthEstimate[Any], truths: Any) -> float:
+def mean_absolute_error(estimate: TruthEstimate[Any] | pd.Series[Any], truths: Any) -> float:
     """Return the mean absolute error of estimated numbers.
 
     Parameters
     ----------
-    estimate : TruthEstimate
-        Of numbers, or of the levels of an `Ordinal` domain.
+    estimate : TruthEstimate or pandas Series
+        Of numbers, or of the levels of an `Ordinal` domain. A Series is indexed by task.
     truths : dataframe or pandas Series
         Columns ``task`` and ``label``, or labels indexed by task. A task without answers gets the
         mean of the other estimates.
@@ -213,24 +217,19 @@ def mean_absolute_error(estimate: TruthEstimate[Any], truths: Any) -> float:
         If a task is unknown or occurs twice, a truth is not a finite number, or estimated labels
         are not numeric.
     ParameterError
-        If `estimate` is not a `TruthEstimate`.
+        If `estimate` is neither.
 
     References
     ----------
     H. Sun et al., IEEE Big Data 2018, equation 3.
     """
-    return KnownNumbers(_answers_of(estimate), truths).mean_absolute_error(estimate)
-
-
-def mean_absolute_error_change(
-    private: TruthEstimate[Any], plain: TruthEstimate[Any], truths: Any
-) -> float:
-    """Return the mean absolute error from reports minus that from non-private answers.
-
-    The utility measure of H. Sun et al., IEEE Big Data 2018, section VI-A. It can be negative,
-    because answers clipped to the domain are biased.
-    """
-    return mean_absolute_error(private, truths) - mean_absolute_error(plain, truths)
+    if (labels := labels_of_series(estimate, truths)) is not None:
+        found, known = labels
+        numbers = as_numbers(found)
+        numbers = np.where(np.isnan(numbers), np.nanmean(numbers), numbers)
+        return float(np.abs(numbers[known.tasks] - known.numbers()).mean())
+    checked = _checked(estimate)
+    return KnownNumbers(checked.answers, truths).mean_absolute_error(checked)
 
 
 def centred_error(estimate: TruthEstimate[Any], truths: Any) -> float:
@@ -240,7 +239,7 @@ def centred_error(estimate: TruthEstimate[Any], truths: Any) -> float:
     this does not reward a guess close to most truths. For parameters and errors see
     `mean_absolute_error`.
     """
-    return KnownNumbers(_answers_of(estimate), truths).centred_error(estimate)
+    return KnownNumbers(_checked(estimate).answers, truths).centred_error(estimate)
 
 
 def correlation(estimate: TruthEstimate[Any], truths: Any) -> float:
@@ -248,13 +247,13 @@ def correlation(estimate: TruthEstimate[Any], truths: Any) -> float:
 
     For parameters and errors see `mean_absolute_error`.
     """
-    return KnownNumbers(_answers_of(estimate), truths).correlation(estimate)
+    return KnownNumbers(_checked(estimate).answers, truths).correlation(estimate)
 
 
-def _answers_of(estimate: Any) -> Answers:
+def _checked(estimate: Any) -> TruthEstimate[Any]:
     if not isinstance(estimate, TruthEstimate):
         raise ParameterError("evaluation.not-an-estimate", type_name=type(estimate).__name__)
-    return estimate.answers
+    return estimate
 
 
 def score_for(answers: Answers, truths: Any, methods: Iterable[FittingMethod]) -> Score:

@@ -12,6 +12,7 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.mechanisms import MatrixFactorization
+from quietcrowd.polls import shuffled_guarantee
 
 
 @pytest.fixture
@@ -178,7 +179,7 @@ def test_a_poll_with_shuffling_has_a_second_number(run, tmp_path):
     qc.write_reports(mechanism.randomize(qc.Answers.from_frame(frame, domain=domain)), path)
     status, output, errors = run(path, "--delta", "1e-4", "--min-honest", 50)
     told = pd.read_csv(io.StringIO(output))
-    expected = qc.shuffled_guarantee(mechanism, honest=50, delta=1e-4).epsilon
+    expected = shuffled_guarantee(mechanism, honest=50, delta=1e-4).epsilon
     assert status == 0
     assert told["shuffled_epsilon"].tolist() == [expected] * 60
     assert errors.index("in total") < errors.index("Only if in each file the shuffler is honest")

@@ -16,11 +16,11 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import check_target, read_reports, write_table
 from quietcrowd.formats.files import check_new, refuse_overwriting
 from quietcrowd.polls import (
+    PollResult,
     ShuffledGuarantee,
-    ShuffledPoll,
     fewest_honest,
+    poll,
     shuffled_guarantee,
-    shuffled_poll,
 )
 from quietcrowd.privacy.rounding import show_loss
 from quietcrowd.validation import check_proportion
@@ -67,7 +67,7 @@ class Poll:
             for path in self.reports:
                 refuse_overwriting(path, self.output)
             check_new(self.output)
-        found = shuffled_poll(read_reports(*self.reports))
+        found = poll(read_reports(*self.reports))
         if self.min_honest is not None and not 1 <= self.min_honest <= found.workers:
             raise ParameterError(
                 "commands.min-honest-exceeds-workers", workers=found.workers, honest=self.min_honest
@@ -88,7 +88,7 @@ class Poll:
         _tell(found, told, fewest, assumed=self.min_honest is None)
 
 
-def _publish(reports: Sequence[Path], found: ShuffledPoll, told: ShuffledGuarantee) -> None:
+def _publish(reports: Sequence[Path], found: PollResult, told: ShuffledGuarantee) -> None:
     """Record the publication; raise ParameterError if other outputs contain some of the reports.
 
     The output depends on the reports only, so the same reports may be polled again.
@@ -125,7 +125,7 @@ def _publish(reports: Sequence[Path], found: ShuffledPoll, told: ShuffledGuarant
 
 
 def _as_json(
-    found: ShuffledPoll, told: ShuffledGuarantee, fewest: int | None, *, assumed: bool
+    found: PollResult, told: ShuffledGuarantee, fewest: int | None, *, assumed: bool
 ) -> str:
     return json.dumps(
         {
@@ -147,9 +147,7 @@ def _as_json(
     )
 
 
-def _tell(
-    found: ShuffledPoll, told: ShuffledGuarantee, fewest: int | None, *, assumed: bool
-) -> None:
+def _tell(found: PollResult, told: ShuffledGuarantee, fewest: int | None, *, assumed: bool) -> None:
     """Print the input and both losses; the local one, which needs no shuffler, comes first."""
     note(f"{counted(found.workers, 'report')} of one question, each of another worker.")
     note(str(told))
