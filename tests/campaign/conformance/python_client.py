@@ -199,7 +199,7 @@ class PythonDevice:
 def _losses(stated):
     """Return the figures of a guarantee."""
     members = ("epsilon", "linked_epsilon", "worker_epsilon", "delta")
-    return {one: getattr(stated, one) for one in members}
+    return {one: getattr(stated, one.replace("worker", "total")) for one in members}
 
 
 def _asked(campaign, listed=None):

@@ -200,12 +200,12 @@ def terms_inputs():
 
 def guarantees():
     """Yield figures that few campaigns have: much or nothing is lost, or many answers are given."""
-    base = {"answers": 1, "epsilon": 0.5, "worker_epsilon": 0.5, "participation_protected": False}
+    base = {"answers": 1, "epsilon": 0.5, "total_epsilon": 0.5, "participation_protected": False}
     base |= {"claimed_epsilon": 1.0, "assumptions": (), "source": ""}
     yield PrivacyGuarantee(**base)
     for loss in (0.0, 1e-300, 0.1, 1.0, math.log(9), 6.906, 6.91, 1000.5, math.inf):
         yield PrivacyGuarantee(
-            **base | {"answers": 12_345, "epsilon": loss, "worker_epsilon": loss}
+            **base | {"answers": 12_345, "epsilon": loss, "total_epsilon": loss}
         )
     more = {"answers": 2, "linked": 1_000, "linked_epsilon": 3.0, "tasks": 2_000}
     yield PrivacyGuarantee(**base | more | {"participation_protected": True})

@@ -1,157 +1,126 @@
 """The first tables: requesters, campaigns, tasks, invites, participants, reports, results."""
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
+from sqlalchemy.schema import SchemaItem
+
+from quietcrowd.campaign.store.tables import STRICT, WHOLE
 
 revision = "0001"
 down_revision = None
-branch_labels = None
-depends_on = None
 
-_WHOLE = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
-_STRICT = {"sqlite_strict": True, "sqlite_with_rowid": False}
+_BYTES, _TEXT = sa.LargeBinary(), sa.Text()
 
 
 def upgrade() -> None:
     """Create the tables."""
-    _create_requesters()
-    _create_campaigns()
-    _create_participants()
-    _create_reports()
-
-
-def _create_requesters() -> None:
-    op.create_table(
-        "requester",
-        sa.Column("id", sa.LargeBinary(), nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.PrimaryKeyConstraint("id"),
-        sa.UniqueConstraint("name"),
-        **_STRICT,
-    )
-    op.create_table(
+    _create("requester", *_needed(_BYTES, "id"), *_needed(_TEXT, "name"), _key("id"), _one("name"))
+    _create(
         "api_key",
-        sa.Column("token_sha256", sa.LargeBinary(), nullable=False),
-        sa.Column("requester_id", sa.LargeBinary(), nullable=False),
-        sa.ForeignKeyConstraint(["requester_id"], ["requester.id"], ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("token_sha256"),
-        **_STRICT,
+        *_needed(_BYTES, "token_sha256", "requester_id"),
+        _owner("requester"),
+        _key("token_sha256"),
     )
-
-
-def _create_campaigns() -> None:
-    op.create_table(
+    _create(
         "campaign",
-        sa.Column("id", sa.LargeBinary(), nullable=False),
-        sa.Column("requester_id", sa.LargeBinary(), nullable=False),
-        sa.Column("state", sa.Text(), nullable=False),
-        sa.Column("version", _WHOLE, nullable=False),
-        sa.Column("title", sa.Text(), nullable=False),
-        sa.Column("description", sa.Text(), nullable=False),
-        sa.Column("mechanism", sa.Text(), nullable=False),
-        sa.Column("method", sa.Text(), nullable=True),
-        sa.Column("join_mode", sa.Text(), nullable=False),
-        sa.Column("answers_per_participant", _WHOLE, nullable=True),
-        sa.Column("max_participants", _WHOLE, nullable=True),
-        sa.Column("config", sa.Text(), nullable=True),
-        sa.Column("config_hash", sa.LargeBinary(), nullable=True),
-        sa.Column("erasures", _WHOLE, nullable=False),
-        sa.Column("invites_used", _WHOLE, nullable=False),
-        sa.ForeignKeyConstraint(["requester_id"], ["requester.id"], ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id"),
-        **_STRICT,
+        *_needed(_BYTES, "id", "requester_id"),
+        *_needed(_TEXT, "state"),
+        *_needed(WHOLE, "version"),
+        *_needed(_TEXT, "title", "description", "mechanism"),
+        *_optional(_TEXT, "method"),
+        *_needed(_TEXT, "join_mode"),
+        *_optional(WHOLE, "answers_per_participant", "max_participants"),
+        *_optional(_TEXT, "config"),
+        *_optional(_BYTES, "config_hash"),
+        *_needed(WHOLE, "erasures", "invites_used"),
+        _owner("requester"),
+        _key("id"),
     )
     op.create_index("ix_campaign_requester_id", "campaign", ["requester_id"], unique=False)
-    op.create_table(
+    _create(
         "task",
-        sa.Column("id", sa.LargeBinary(), nullable=False),
-        sa.Column("campaign_id", sa.LargeBinary(), nullable=False),
-        sa.Column("position", _WHOLE, nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("data", sa.Text(), nullable=False),
-        sa.Column("gold", sa.Text(), nullable=True),
-        sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id"),
-        sa.UniqueConstraint("campaign_id", "name"),
-        sa.UniqueConstraint("campaign_id", "position"),
-        **_STRICT,
+        *_needed(_BYTES, "id", "campaign_id"),
+        *_needed(WHOLE, "position"),
+        *_needed(_TEXT, "name", "data"),
+        *_optional(_TEXT, "gold"),
+        _owner("campaign"),
+        _key("id"),
+        _one("campaign_id", "name"),
+        _one("campaign_id", "position"),
     )
-    op.create_table(
+    _create(
         "inference",
-        sa.Column("campaign_id", sa.LargeBinary(), nullable=False),
-        sa.Column("reports", _WHOLE, nullable=False),
-        sa.Column("erasures", _WHOLE, nullable=False),
-        sa.Column("method", sa.Text(), nullable=True),
-        sa.Column("etag", sa.Text(), nullable=False),
-        sa.Column("snapshot", sa.Text(), nullable=False),
-        sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("campaign_id"),
-        **_STRICT,
+        *_needed(_BYTES, "campaign_id"),
+        *_needed(WHOLE, "reports", "erasures"),
+        *_optional(_TEXT, "method"),
+        *_needed(_TEXT, "etag", "snapshot"),
+        _owner("campaign"),
+        _key("campaign_id"),
     )
-
-
-def _create_participants() -> None:
-    op.create_table(
-        "invite",
-        sa.Column("campaign_id", sa.LargeBinary(), nullable=False),
-        sa.Column("token_sha256", sa.LargeBinary(), nullable=False),
-        sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("campaign_id", "token_sha256"),
-        **_STRICT,
-    )
-    op.create_table(
+    _create_pairs("invite", "token_sha256")
+    _create(
         "participant",
-        sa.Column("id", sa.LargeBinary(), nullable=False),
-        sa.Column("campaign_id", sa.LargeBinary(), nullable=False),
-        sa.Column("token_sha256", sa.LargeBinary(), nullable=False),
-        sa.Column("pseudonym", sa.Text(), nullable=False),
-        sa.Column("consent_hash", sa.LargeBinary(), nullable=False),
-        sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id"),
-        sa.UniqueConstraint("campaign_id", "id"),
-        sa.UniqueConstraint("campaign_id", "pseudonym"),
-        **_STRICT,
+        *_needed(_BYTES, "id", "campaign_id", "token_sha256"),
+        *_needed(_TEXT, "pseudonym"),
+        *_needed(_BYTES, "consent_hash"),
+        _owner("campaign"),
+        _key("id"),
+        _one("campaign_id", "id"),
+        _one("campaign_id", "pseudonym"),
     )
-    op.create_table(
-        "withdrawn",
-        sa.Column("campaign_id", sa.LargeBinary(), nullable=False),
-        sa.Column("credential_hash", sa.LargeBinary(), nullable=False),
-        sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("campaign_id", "credential_hash"),
-        **_STRICT,
-    )
-
-
-def _create_reports() -> None:
-    op.create_table(
+    _create_pairs("withdrawn", "credential_hash")
+    _create(
         "report",
-        sa.Column("campaign_id", sa.LargeBinary(), nullable=False),
-        sa.Column("participant_id", sa.LargeBinary(), nullable=False),
-        sa.Column("task_id", sa.LargeBinary(), nullable=False),
-        sa.Column("report_id", sa.LargeBinary(), nullable=False),
-        sa.Column("value", _WHOLE, nullable=False),
-        sa.Column("bit", _WHOLE, nullable=True),
-        sa.ForeignKeyConstraint(
-            ["campaign_id", "participant_id"],
-            ["participant.campaign_id", "participant.id"],
-            ondelete="CASCADE",
-        ),
-        sa.PrimaryKeyConstraint("campaign_id", "participant_id", "task_id"),
-        sa.UniqueConstraint("campaign_id", "report_id"),
-        **_STRICT,
+        *_needed(_BYTES, "campaign_id", "participant_id", "task_id", "report_id"),
+        *_needed(WHOLE, "value"),
+        *_optional(WHOLE, "bit"),
+        _sender(),
+        _key("campaign_id", "participant_id", "task_id"),
+        _one("campaign_id", "report_id"),
     )
-    op.create_table(
+    _create(
         "sketch",
-        sa.Column("campaign_id", sa.LargeBinary(), nullable=False),
-        sa.Column("participant_id", sa.LargeBinary(), nullable=False),
-        sa.Column("report_id", sa.LargeBinary(), nullable=False),
-        sa.Column("numbers", sa.LargeBinary(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["campaign_id", "participant_id"],
-            ["participant.campaign_id", "participant.id"],
-            ondelete="CASCADE",
-        ),
-        sa.PrimaryKeyConstraint("campaign_id", "participant_id"),
-        sa.UniqueConstraint("campaign_id", "report_id"),
-        **_STRICT,
+        *_needed(_BYTES, "campaign_id", "participant_id", "report_id", "numbers"),
+        _sender(),
+        _key("campaign_id", "participant_id"),
+        _one("campaign_id", "report_id"),
     )
+
+
+def _create(name: str, *parts: SchemaItem) -> None:
+    op.create_table(name, *parts, **STRICT)
+
+
+def _create_pairs(name: str, secret: str) -> None:
+    columns = ("campaign_id", secret)
+    _create(name, *_needed(_BYTES, *columns), _owner("campaign"), _key(*columns))
+
+
+def _needed(kind: Any, *names: str) -> list[SchemaItem]:
+    return [sa.Column(name, kind, nullable=False) for name in names]
+
+
+def _optional(kind: Any, *names: str) -> list[SchemaItem]:
+    return [sa.Column(name, kind, nullable=True) for name in names]
+
+
+def _owner(table: str) -> SchemaItem:
+    return sa.ForeignKeyConstraint([f"{table}_id"], [f"{table}.id"], ondelete="CASCADE")
+
+
+def _sender() -> SchemaItem:
+    return sa.ForeignKeyConstraint(
+        ["campaign_id", "participant_id"],
+        ["participant.campaign_id", "participant.id"],
+        ondelete="CASCADE",
+    )
+
+
+def _key(*columns: str) -> SchemaItem:
+    return sa.PrimaryKeyConstraint(*columns)
+
+
+def _one(*columns: str) -> SchemaItem:
+    return sa.UniqueConstraint(*columns)

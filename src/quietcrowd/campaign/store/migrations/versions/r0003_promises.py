@@ -6,12 +6,10 @@ Existing campaigns have promised nothing: they show reports at once, and delete 
 import sqlalchemy as sa
 from alembic import op
 
+from quietcrowd.campaign.store.tables import WHOLE
+
 revision = "0003"
 down_revision = "0002"
-branch_labels = None
-depends_on = None
-
-_WHOLE = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 def upgrade() -> None:
@@ -19,10 +17,10 @@ def upgrade() -> None:
     for name in ("requester_name", "contact", "purpose"):
         op.add_column("campaign", sa.Column(name, sa.Text(), nullable=False, server_default=""))
     for name in ("retention_days", "delete_at"):
-        op.add_column("campaign", sa.Column(name, _WHOLE, nullable=True))
-    op.add_column("campaign", sa.Column("at_least", _WHOLE, nullable=False, server_default="1"))
+        op.add_column("campaign", sa.Column(name, WHOLE, nullable=True))
+    op.add_column("campaign", sa.Column("at_least", WHOLE, nullable=False, server_default="1"))
     for name in ("invites_made", "shown_participants", "shown_reports", "shown_erasures"):
-        op.add_column("campaign", sa.Column(name, _WHOLE, nullable=False, server_default="0"))
+        op.add_column("campaign", sa.Column(name, WHOLE, nullable=False, server_default="0"))
     op.add_column("campaign", sa.Column("shown_method", sa.Text(), nullable=True))
     op.add_column(
         "participant", sa.Column("standing", sa.Text(), nullable=False, server_default="joined")

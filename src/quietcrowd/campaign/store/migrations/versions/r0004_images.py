@@ -3,10 +3,10 @@
 import sqlalchemy as sa
 from alembic import op
 
+from quietcrowd.campaign.store.tables import STRICT
+
 revision = "0004"
 down_revision = "0003"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
@@ -19,6 +19,5 @@ def upgrade() -> None:
         sa.Column("content", sa.LargeBinary(), nullable=False),
         sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("campaign_id", "sha256"),
-        sqlite_strict=True,
-        sqlite_with_rowid=False,
+        **STRICT,
     )

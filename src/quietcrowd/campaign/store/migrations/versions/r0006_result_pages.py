@@ -10,12 +10,11 @@ from collections.abc import Iterator
 import sqlalchemy as sa
 from alembic import op
 
+from quietcrowd.campaign.store.tables import STRICT, WHOLE
+
 revision = "0006"
 down_revision = "0005"
-branch_labels = None
-depends_on = None
 
-_WHOLE = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 _KINDS = ("truths", "workers")
 _ROWS = 1_000
 _DECODER = json.JSONDecoder()
@@ -32,22 +31,21 @@ INSERT INTO result_page (campaign_id, kind, number, content) VALUES (:id, :kind,
 
 def upgrade() -> None:
     """Count tasks, and split each text into a head and pages."""
-    op.add_column("campaign", sa.Column("tasks", _WHOLE, nullable=False, server_default="0"))
+    op.add_column("campaign", sa.Column("tasks", WHOLE, nullable=False, server_default="0"))
     op.execute(_TASKS)
     for name in ("pages_etag", "head"):
         op.add_column("inference", sa.Column(name, sa.Text(), nullable=True))
     for name in _KINDS:
-        op.add_column("inference", sa.Column(name, _WHOLE, nullable=False, server_default="0"))
+        op.add_column("inference", sa.Column(name, WHOLE, nullable=False, server_default="0"))
     op.create_table(
         "result_page",
         sa.Column("campaign_id", sa.LargeBinary(), nullable=False),
         sa.Column("kind", sa.Text(), nullable=False),
-        sa.Column("number", _WHOLE, nullable=False),
+        sa.Column("number", WHOLE, nullable=False),
         sa.Column("content", sa.Text(), nullable=False),
         sa.ForeignKeyConstraint(["campaign_id"], ["inference.campaign_id"], ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("campaign_id", "kind", "number"),
-        sqlite_strict=True,
-        sqlite_with_rowid=False,
+        **STRICT,
     )
     listed = sa.text("SELECT campaign_id FROM inference")
     for campaign in op.get_bind().scalars(listed).all():

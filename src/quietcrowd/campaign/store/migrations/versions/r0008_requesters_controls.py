@@ -6,24 +6,23 @@ Open campaigns that anyone can join get the limit on joined workers that newer o
 import sqlalchemy as sa
 from alembic import op
 
+from quietcrowd.campaign.store.tables import STRICT, WHOLE
+
 revision = "0008"
 down_revision = "0007"
-branch_labels = None
-depends_on = None
 
-_WHOLE = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 _OF_IT = "WHERE campaign_id = campaign.id)"
 
 
 def _counted(table: str, name: str) -> None:
-    op.add_column(table, sa.Column(name, _WHOLE, nullable=False, server_default="0"))
+    op.add_column(table, sa.Column(name, WHOLE, nullable=False, server_default="0"))
 
 
 def upgrade() -> None:
     """Add the columns and the table, and count the workers."""
     op.add_column("campaign", sa.Column("closes_on", sa.Text(), nullable=True))
-    op.add_column("campaign", sa.Column("max_joined", _WHOLE, nullable=True))
+    op.add_column("campaign", sa.Column("max_joined", WHOLE, nullable=True))
     for name in ("joined", "crowded", "exclusions"):
         _counted("campaign", name)
     _counted("inference", "exclusions")
@@ -37,10 +36,9 @@ def upgrade() -> None:
             primary_key=True,
         ),
         sa.Column("pseudonym", sa.Text(), primary_key=True),
-        sa.Column("wanted", _WHOLE, nullable=False),
-        sa.Column("in_force", _WHOLE, nullable=False),
-        sqlite_strict=True,
-        sqlite_with_rowid=False,
+        sa.Column("wanted", WHOLE, nullable=False),
+        sa.Column("in_force", WHOLE, nullable=False),
+        **STRICT,
     )
     op.execute(f"UPDATE campaign SET joined = (SELECT count(*) FROM participant {_OF_IT}")
     op.execute(

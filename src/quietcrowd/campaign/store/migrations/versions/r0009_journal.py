@@ -3,10 +3,10 @@
 import sqlalchemy as sa
 from alembic import op
 
+from quietcrowd.campaign.store.tables import STRICT
+
 revision = "0009"
 down_revision = "0008"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
@@ -15,6 +15,5 @@ def upgrade() -> None:
         "journal",
         sa.Column("line", sa.Text(), primary_key=True),
         sa.Column("id", sa.LargeBinary(), nullable=False),
-        sqlite_strict=True,
-        sqlite_with_rowid=False,
+        **STRICT,
     )
