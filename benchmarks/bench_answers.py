@@ -28,7 +28,7 @@ def test_frame_with_text_ids(benchmark, million, crowd_kit, compare):
 def big_file(tmp_path_factory):
     """Return a Parquet file of 10^7 rows: text ids, 10^6 tasks, random order."""
     crowd = qc.make_crowd(
-        tasks=1_000_000, workers=100_000, answers_per_task=10, labels=range(4), seed=1
+        tasks=1_000_000, workers=100_000, answers_per_task=10, labels=range(4), random_state=1
     )
     path = tmp_path_factory.mktemp("big") / "answers.parquet"
     write_table(with_text_ids(crowd.answers), path)

@@ -77,9 +77,9 @@ def facts_of(crowd):
 def drawn(labels=None, seed=0, **parameters):
     """Return a drawn crowd, and the facts of its size alone: quality and prior are not told."""
     if labels is None:
-        crowd = qc.make_crowd(kind="numbers", seed=seed, **parameters)
+        crowd = qc.make_crowd(kind="numbers", random_state=seed, **parameters)
     else:
-        crowd = qc.make_crowd(labels=list(range(labels)), seed=seed, **parameters)
+        crowd = qc.make_crowd(labels=list(range(labels)), random_state=seed, **parameters)
     answers = crowd.answers
     return crowd, {
         "domain": answers.domain,

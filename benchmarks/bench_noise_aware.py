@@ -36,7 +36,7 @@ def test_one_pass(answers, compare):
         workers=10**6 // answers,
         answers_per_task=PER_TASK,
         labels=range(LABELS),
-        seed=1,
+        random_state=1,
     )
     mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=1.0)
     reports = mechanism.simulate(crowd.answers, random_state=1)

@@ -89,7 +89,7 @@ def drawn_crowd(options):
     """Return what draws a crowd of a family, another one in every draw."""
 
     def draw(seed):
-        crowd = make_crowd(kind="numbers", **options, seed=seed)
+        crowd = make_crowd(kind="numbers", **options, random_state=seed)
         return crowd.answers, crowd.truths, error_of(crowd.answers, crowd.truths)
 
     return draw

@@ -20,7 +20,7 @@ def wide():
         tasks=11_040,
         sparsity=1 - 89_796 / (825 * 11_040),
         levels=range(5),
-        seed=0,
+        random_state=0,
     ).answers
 
 

@@ -12,7 +12,7 @@ PER_TASK = 10
 def crowd_of_a_million(seed):
     """Return a crowd of 10^6 answers: 4 labels, 10 answers per task, 10^4 workers."""
     return qc.make_crowd(
-        tasks=100_000, workers=10_000, answers_per_task=PER_TASK, labels=range(4), seed=seed
+        tasks=100_000, workers=10_000, answers_per_task=PER_TASK, labels=range(4), random_state=seed
     )
 
 

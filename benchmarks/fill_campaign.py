@@ -88,7 +88,7 @@ def let_join(database, campaign, config_hash, count):
 def reports_of_crowd(tasks, workers, per_task):
     """Return task, worker and value of each report, sorted by worker."""
     crowd = qc.make_crowd(
-        tasks=tasks, workers=workers, answers_per_task=per_task, labels=LABELS, seed=1
+        tasks=tasks, workers=workers, answers_per_task=per_task, labels=LABELS, random_state=1
     )
     table = MECHANISM.simulate(crowd.answers, random_state=2).table
     order = np.argsort(table.worker_codes, kind="stable")

@@ -91,7 +91,7 @@ def noisy_numbers():
 def wide():
     """Return answers of 825 workers to 11,040 tasks, one in a hundred answered."""
     sizes = {"workers": 825, "tasks": 11_040, "sparsity": 0.99}
-    return qc.make_crowd(kind="sparse", **sizes, levels=range(5), seed=0).answers
+    return qc.make_crowd(kind="sparse", **sizes, levels=range(5), random_state=0).answers
 
 
 @cache

@@ -18,14 +18,14 @@ warnings.simplefilter("ignore", SimulatedNoiseWarning)  # simulated on purpose
 
 def many_workers():
     """10^6 workers and 10^4 tasks at sparsity 0.999, reports of answers alone."""
-    crowd = qc.make_crowd(kind="sparse", workers=10**6, tasks=10**4, sparsity=0.999, seed=0)
+    crowd = qc.make_crowd(kind="sparse", workers=10**6, tasks=10**4, sparsity=0.999, random_state=0)
     mechanism = qc.LaplaceMechanism(domain=crowd.answers.domain, epsilon=1.0, fill=None)
     mechanism.simulate(crowd.answers, random_state=0)
 
 
 def every_mechanism():
     """10,000 workers and 1,000 tasks through every mechanism, and Algorithm 1 after each."""
-    crowd = qc.make_crowd(kind="sparse", workers=10_000, tasks=1_000, sparsity=0.9, seed=0)
+    crowd = qc.make_crowd(kind="sparse", workers=10_000, tasks=1_000, sparsity=0.9, random_state=0)
     rng = np.random.default_rng(0)
     at = {"domain": crowd.answers.domain, "epsilon": 1.0}
     variants = ("fill", "ridge", "statistics")

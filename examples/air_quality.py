@@ -21,7 +21,12 @@ def main() -> None:
     sent = []
     for day in range(DAYS):
         crowd = qc.make_crowd(
-            kind="sensors", tasks=PLACES, workers=PHONES, share=0.2, sigmas=(0.3, 2.0), seed=day
+            kind="sensors",
+            tasks=PLACES,
+            workers=PHONES,
+            share=0.2,
+            sigmas=(0.3, 2.0),
+            random_state=day,
         )
         phone = qc.LaplaceMechanism(domain=crowd.answers.domain, epsilon=EPSILON, fill=None)
         reports = phone.simulate(crowd.answers, random_state=day)

@@ -19,7 +19,7 @@ def main() -> None:
         answers_per_task=150,  # a patient knows 6 of 40 drugs
         labels=("no headache", "headache"),
         accuracy=(0.6, 0.9),
-        seed=1,
+        random_state=1,
     )
     device = qc.RandomizedResponse(domain=patients.answers.domain, epsilon=EPSILON, null="category")
     print(f"{PATIENTS} simulated patients, {DRUGS} drugs, epsilon {EPSILON:g} per drug")

@@ -19,7 +19,12 @@ EPSILON, GRADED = 2.0, 8
 def main() -> None:
     """Simulate the class, randomise its grades by both mechanisms, and print what is found."""
     crowd = qc.make_crowd(
-        tasks=60, workers=120, answers_per_task=16, labels=GRADES, accuracy=(0.4, 0.9), seed=2
+        tasks=60,
+        workers=120,
+        answers_per_task=16,
+        labels=GRADES,
+        accuracy=(0.4, 0.9),
+        random_state=2,
     )
     domain = crowd.answers.domain
     layers = {

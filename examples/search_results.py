@@ -18,7 +18,7 @@ RATERS, PAGES, EPSILON = 1_000, 60, 4.0
 def main() -> None:
     """Simulate the raters, randomise by both mechanisms, and print what is found."""
     crowd = qc.make_crowd(
-        kind="sparse", tasks=PAGES, workers=RATERS, sparsity=0.9, truths="uniform", seed=3
+        kind="sparse", tasks=PAGES, workers=RATERS, sparsity=0.9, truths="uniform", random_state=3
     )
     domain = crowd.answers.domain
     factors = MatrixFactorization(domain=domain, epsilon=EPSILON, variant="fill", rank=30)

@@ -19,7 +19,7 @@ EXTRAS = ("", *PROJECT["optional-dependencies"])
 
 TRIED = """
 import quietcrowd as qc
-crowd = qc.make_crowd(tasks=30, workers=20, answers_per_task=5, labels=["a", "b"], seed=2)
+crowd = qc.make_crowd(tasks=30, workers=20, answers_per_task=5, labels=["a", "b"], random_state=2)
 reports = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=2.0).randomize(crowd.answers)
 assert len(qc.NoiseAware().fit(reports).truths) == 30
 """

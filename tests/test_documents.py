@@ -138,7 +138,7 @@ def test_the_commands_of_the_page_on_commands_run(run, tmp_path, monkeypatch, le
     """Warnings are printed, as in a shell: whether the noise hides the truths is up to the draw."""
     monkeypatch.chdir(tmp_path)
     crowd = qc.make_crowd(
-        tasks=30, workers=20, answers_per_task=5, labels=["safe", "harmful"], seed=2
+        tasks=30, workers=20, answers_per_task=5, labels=["safe", "harmful"], random_state=2
     )
     folder = tmp_path / "FOLDER"
     folder.mkdir()

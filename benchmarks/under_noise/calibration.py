@@ -57,7 +57,7 @@ def drawn_records(name, epsilon, draws, kept):
     """Return the records of drawn crowds."""
 
     def simulate(rng, draw):
-        crowd = qc.make_crowd(kind="guessing", **DRAWN[name][0], seed=draw)
+        crowd = qc.make_crowd(kind="guessing", **DRAWN[name][0], random_state=draw)
         score = KnownLabels(crowd.answers, crowd.truths)
         return Scene(reports=label_reports(crowd, epsilon, rng), score=score, about=crowd.law)
 

@@ -111,7 +111,7 @@ def label_cell(family, options, epsilon, draws, kept, *, gold=0.0):
     name = f"{family} with {gold:.0%} gold" if gold else family
 
     def simulate(rng, draw):
-        crowd = make_crowd(kind="guessing", **options, seed=draw)
+        crowd = make_crowd(kind="guessing", **options, random_state=draw)
         told, rest = known_share(rng, crowd.truths, gold) if gold else (None, crowd.truths)
         score = KnownLabels(crowd.answers, rest)
         reports = label_reports(crowd, epsilon, rng)
@@ -129,7 +129,7 @@ def told_cell(family, options, epsilon, draws, kept):
     """
 
     def simulate(rng, draw):
-        crowd = make_crowd(kind="guessing", **options, seed=draw)
+        crowd = make_crowd(kind="guessing", **options, random_state=draw)
         score = KnownLabels(crowd.answers, crowd.truths)
         return Scene(reports=label_reports(crowd, epsilon, rng), score=score, about=crowd.law)
 
@@ -149,7 +149,7 @@ def number_cell(family, options, epsilon, draws, kept):
     """Return the cell of a family of numbers, and all records."""
 
     def simulate(rng, draw):
-        crowd = make_crowd(kind="numbers", **options, seed=draw)
+        crowd = make_crowd(kind="numbers", **options, random_state=draw)
         score = KnownNumbers(crowd.answers, crowd.truths)
         return Scene(reports=number_reports(crowd, epsilon, rng), score=score, about=crowd.law)
 

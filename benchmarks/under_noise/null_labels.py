@@ -64,7 +64,7 @@ def crowd_of(name, draw):
         workers=WORKERS,
         answers_per_task=round(share * WORKERS),
         labels=range(labels),
-        seed=draw,
+        random_state=draw,
     )
     laws = with_null(crowd.law.confusions, np.full(WORKERS, share))
     return crowd.answers, crowd.truths, laws, crowd.law.prior

@@ -72,7 +72,7 @@ def quality_cell(name, epsilon, draws, kept):
     """Return the cell of honest crowds, and all records."""
 
     def simulate(rng, draw):
-        crowd = qc.make_crowd(kind="guessing", **DRAWN[name], seed=draw)
+        crowd = qc.make_crowd(kind="guessing", **DRAWN[name], random_state=draw)
         score = KnownLabels(crowd.answers, crowd.truths)
         return Scene(reports=label_reports(crowd, epsilon, rng), score=score, about=(crowd.law,))
 
@@ -85,7 +85,7 @@ def flagged_shares(name, kind, draws, kept, subject):
     """Return the shares of hostile and of honest workers that a method flags."""
 
     def simulate(rng, draw):
-        crowd = qc.make_crowd(kind="guessing", **DRAWN[name], seed=draw)
+        crowd = qc.make_crowd(kind="guessing", **DRAWN[name], random_state=draw)
         score = KnownLabels(crowd.answers, crowd.truths)
         turned, bad, _ = turn(crowd.answers, kind, rng)
         mechanism = qc.RandomizedResponse(domain=turned.domain, epsilon=FLAG_EPSILON)

@@ -20,7 +20,8 @@ AT_CORNERS = {"epsilons": [0.1, 10.0], "trials": 2, "random_state": 5}
 def experiment(sparsity, mechanisms=MECHANISMS, methods=None, **options):
     drawn = options.pop("crowd", {})
     crowds = [
-        qc.make_crowd(kind="sparse", sparsity=sparsity, seed=seed, **drawn) for seed in (1, 2)
+        qc.make_crowd(kind="sparse", sparsity=sparsity, random_state=seed, **drawn)
+        for seed in (1, 2)
     ]
     return Experiment(
         dataset=crowds,
@@ -90,7 +91,8 @@ def test_scores_of_numbers_and_what_each_method_can_read():
 
 def test_each_trial_takes_the_next_crowd():
     crowds = [
-        qc.make_crowd(kind="sparse", tasks=20, workers=30, sparsity=0.2, seed=s) for s in (1, 2, 3)
+        qc.make_crowd(kind="sparse", tasks=20, workers=30, sparsity=0.2, random_state=s)
+        for s in (1, 2, 3)
     ]
     silent = {"almost none": lambda **at: qc.RandomizedResponse(**at | {"epsilon": 16.0})}
     options = {"mechanisms": silent, "epsilons": [1.0], "methods": {"mean": qc.Mean()}}
@@ -165,7 +167,7 @@ def test_crowds_of_figure_2_where_nothing_is_filled_in():
         "uniform truths, 50% missing",
     ]
     crowds = [
-        qc.make_crowd(kind="sparse", tasks=15, workers=30, sparsity=0.5, seed=seed)
+        qc.make_crowd(kind="sparse", tasks=15, workers=30, sparsity=0.5, random_state=seed)
         for seed in (0, 1)
     ]
     frame = attrs.evolve(parts[0].experiment(), dataset=crowds, epsilons=[1.0]).run().frame

@@ -44,7 +44,7 @@ def test_logarithms_of_small_numbers_are_refused():
 
 
 def test_standardised_tasks_have_mean_0_and_deviation_1():
-    moved = standardised_dataset(make_crowd(kind="sensors", seed=1), bound=50)
+    moved = standardised_dataset(make_crowd(kind="sensors", random_state=1), bound=50)
     grouped = pd.Series(moved.answers.values).groupby(moved.answers.task_codes)
     assert grouped.mean().to_numpy() == pytest.approx(np.zeros(100), abs=1e-9)
     assert grouped.std(ddof=0).to_numpy() == pytest.approx(np.ones(100))

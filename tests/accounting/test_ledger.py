@@ -153,7 +153,7 @@ def test_a_charge_may_use_a_budget_up(mechanism, before, count, delta):
 
 
 def test_reports_charge_their_workers():
-    crowd = qc.make_crowd(tasks=30, workers=12, answers_per_task=4, seed=1)
+    crowd = qc.make_crowd(tasks=30, workers=12, answers_per_task=4, random_state=1)
     domain = crowd.answers.domain
     one = qc.RandomizedResponse(domain=domain, epsilon=1.0)
     null = qc.RandomizedResponse(domain=domain, epsilon=0.5, null="category")

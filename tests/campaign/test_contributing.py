@@ -105,7 +105,7 @@ def veterans(page):
 
 @pytest.fixture
 def answers():
-    crowd = qc.make_crowd(tasks=60, workers=30, labels=range(1, 6), seed=4)
+    crowd = qc.make_crowd(tasks=60, workers=30, labels=range(1, 6), random_state=4)
     return qc.Answers.from_frame(crowd.answers.to_frame(), STARS)
 
 

@@ -22,7 +22,7 @@ __all__ = ["database_url", "log_as_before", "postgresql_server", "pytest_generat
 @pytest.fixture
 def folder(tmp_path):
     """Return a small dataset folder."""
-    crowd = qc.make_crowd(tasks=60, workers=15, answers_per_task=6, seed=3)
+    crowd = qc.make_crowd(tasks=60, workers=15, answers_per_task=6, random_state=3)
     place = tmp_path / "crowd"
     place.mkdir()
     qc.write_answers(crowd.answers, place / "answers.csv")
@@ -35,7 +35,7 @@ def folder(tmp_path):
 def ratings(tmp_path):
     """Return the files of a campaign on numbers: answers, one device, an idle one, all tasks."""
     crowd = qc.make_crowd(
-        kind="sparse", tasks=20, workers=15, sparsity=0.5, truths="uniform", seed=1
+        kind="sparse", tasks=20, workers=15, sparsity=0.5, truths="uniform", random_state=1
     )
     frame = crowd.answers.to_frame()
     frame.to_csv(tmp_path / "answers.csv", index=False)
@@ -49,7 +49,7 @@ def ratings(tmp_path):
 @pytest.fixture
 def reports(tmp_path):
     """Return a file of reports, with the answers in answers.parquet beside it."""
-    crowd = qc.make_crowd(tasks=60, workers=25, answers_per_task=5, seed=3)
+    crowd = qc.make_crowd(tasks=60, workers=25, answers_per_task=5, random_state=3)
     qc.write_answers(crowd.answers, tmp_path / "answers.parquet")
     mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=2.0)
     path = tmp_path / "reports.parquet"

@@ -9,7 +9,7 @@ import pytest
 
 import quietcrowd as qc
 
-CROWD = qc.make_crowd(tasks=12, workers=8, answers_per_task=4, seed=1)
+CROWD = qc.make_crowd(tasks=12, workers=8, answers_per_task=4, random_state=1)
 
 
 class Piped(io.TextIOWrapper):

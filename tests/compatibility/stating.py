@@ -229,7 +229,7 @@ def _plans() -> Any:
 
 
 def _experiment() -> Any:
-    crowd = qc.make_crowd(tasks=30, workers=8, answers_per_task=4, seed=8)
+    crowd = qc.make_crowd(tasks=30, workers=8, answers_per_task=4, random_state=8)
     methods = {"majority": qc.MajorityVote(), "weighted-vote": qc.WeightedVote()}
     kinds = [qc.RandomizedResponse, TwoLayerRandomizedResponse]
     run = Experiment(
@@ -257,9 +257,9 @@ def _alike() -> Any:
 
 def _crowds() -> Any:
     made = {
-        "synthetic": qc.make_crowd(tasks=20, workers=6, answers_per_task=3, seed=1),
-        "sensors": qc.make_crowd(kind="sensors", tasks=5, workers=4, seed=1),
-        "sparse": qc.make_crowd(kind="sparse", tasks=8, workers=20, seed=1),
+        "synthetic": qc.make_crowd(tasks=20, workers=6, answers_per_task=3, random_state=1),
+        "sensors": qc.make_crowd(kind="sensors", tasks=5, workers=4, random_state=1),
+        "sparse": qc.make_crowd(kind="sparse", tasks=8, workers=20, random_state=1),
     }
     found = {name: plain(one.answers.values) for name, one in made.items()}
     own = {name: len(answers_of(name)) for name in OF_CROWD}

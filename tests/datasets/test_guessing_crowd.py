@@ -19,7 +19,7 @@ def shares(crowd):
 
 def test_a_seed_gives_the_same_crowd():
     one, same, other = (
-        make_crowd(kind="guessing", tasks=20, workers=30, seed=seed) for seed in (1, 1, 2)
+        make_crowd(kind="guessing", tasks=20, workers=30, random_state=seed) for seed in (1, 1, 2)
     )
     assert np.array_equal(one.answers.values, same.answers.values)
     assert one.truths.equals(same.truths)
@@ -90,7 +90,7 @@ def test_guesses_of_one_label_alone():
     ("options", "words"),
     [
         ({"tasks": 0}, "tasks"),
-        ({"seed": -1}, "seed"),
+        ({"random_state": -1}, "random_state"),
         ({"workers": 5, "answers_per_task": 6}, "answers_per_task=6"),
         ({"tasks": 5, "answers_per_worker": 6}, "answers_per_worker=6"),
         ({"answers_per_worker": 0}, "answers_per_worker"),

@@ -15,7 +15,9 @@ def errors_of(crowd):
 
 
 def test_a_seed_gives_the_same_crowd():
-    one, same, other = (make_crowd(kind="numbers", tasks=20, seed=seed) for seed in (1, 1, 2))
+    one, same, other = (
+        make_crowd(kind="numbers", tasks=20, random_state=seed) for seed in (1, 1, 2)
+    )
     assert np.array_equal(one.answers.values, same.answers.values)
     assert one.truths.equals(same.truths)
     assert not np.array_equal(one.answers.values, other.answers.values)

@@ -8,7 +8,9 @@ from quietcrowd.exceptions import ParameterError
 
 
 def test_a_seed_gives_the_same_crowd():
-    one, same, other = (qc.make_crowd(tasks=20, workers=30, seed=seed) for seed in (1, 1, 2))
+    one, same, other = (
+        qc.make_crowd(tasks=20, workers=30, random_state=seed) for seed in (1, 1, 2)
+    )
     assert np.array_equal(one.answers.values, same.answers.values)
     assert one.truths.equals(same.truths)
     assert not np.array_equal(one.answers.values, other.answers.values)
@@ -25,7 +27,12 @@ def test_every_task_has_that_many_different_workers(workers, per_task):
 
 def test_workers_are_as_accurate_as_drawn():
     crowd = qc.make_crowd(
-        tasks=4_000, workers=5, answers_per_task=5, labels=range(3), accuracy=(0.7, 0.7), seed=9
+        tasks=4_000,
+        workers=5,
+        answers_per_task=5,
+        labels=range(3),
+        accuracy=(0.7, 0.7),
+        random_state=9,
     )
     known = np.repeat(np.array(crowd.truths["label"].to_pylist()), 5)
     right = crowd.answers.values == known
@@ -38,7 +45,7 @@ def test_workers_are_as_accurate_as_drawn():
     "options",
     [
         {"tasks": 0},
-        {"seed": -1},
+        {"random_state": -1},
         {"workers": 5, "answers_per_task": 6},
         {"labels": ["one"]},
         {"accuracy": (0.9, 0.5)},
@@ -57,7 +64,13 @@ def errors_of(crowd):
 
 def test_claims_follow_the_two_densities():
     crowd = make_crowd(
-        kind="opinions", tasks=4_000, workers=10, unreliable=0.3, spread=2.0, reach=9.0, seed=1
+        kind="opinions",
+        tasks=4_000,
+        workers=10,
+        unreliable=0.3,
+        spread=2.0,
+        reach=9.0,
+        random_state=1,
     )
     errors, workers = errors_of(crowd), crowd.answers.worker_codes
     for worker in range(10):
@@ -69,7 +82,7 @@ def test_claims_follow_the_two_densities():
 
 @pytest.mark.parametrize(("spread", "reach", "low"), [(1.0, 15.0, -15.0), (3.0, 1.0, -24.0)])
 def test_the_public_range_holds_all_claims(spread, reach, low):
-    crowd = make_crowd(kind="opinions", spread=spread, reach=reach, seed=2)
+    crowd = make_crowd(kind="opinions", spread=spread, reach=reach, random_state=2)
     assert crowd.answers.domain.low == low
     assert crowd.answers.domain.high == 10 - low
     assert crowd.answers.values.min() > low
@@ -83,10 +96,13 @@ def test_everybody_claims_something_about_everything():
 
 
 def test_the_seed_of_opinions_says_it_all():
-    one, other = make_crowd(kind="opinions", seed=4), make_crowd(kind="opinions", seed=4)
+    one, other = (
+        make_crowd(kind="opinions", random_state=4),
+        make_crowd(kind="opinions", random_state=4),
+    )
     assert np.array_equal(one.answers.values, other.answers.values)
     assert not np.array_equal(
-        one.answers.values, make_crowd(kind="opinions", seed=5).answers.values
+        one.answers.values, make_crowd(kind="opinions", random_state=5).answers.values
     )
 
 
@@ -100,7 +116,7 @@ def test_the_seed_of_opinions_says_it_all():
         {"spread": 0.0},
         {"reach": 0},
         {"reach": float("inf")},
-        {"seed": -1},
+        {"random_state": -1},
     ],
 )
 def test_bad_opinions(parameters):
@@ -110,7 +126,7 @@ def test_bad_opinions(parameters):
 
 def test_half_of_the_sensors_are_good():
     crowd = make_crowd(
-        kind="sensors", tasks=2_000, workers=10, domain=Interval(low=-1e4, high=1e4), seed=1
+        kind="sensors", tasks=2_000, workers=10, domain=Interval(low=-1e4, high=1e4), random_state=1
     )
     for worker in range(10):
         deviation = errors_of(crowd)[crowd.answers.worker_codes == worker].std()
@@ -118,22 +134,27 @@ def test_half_of_the_sensors_are_good():
 
 
 def test_answers_stay_in_the_domain():
-    crowd = make_crowd(kind="sensors", sigmas=(1.0, 100.0), seed=2)
+    crowd = make_crowd(kind="sensors", sigmas=(1.0, 100.0), random_state=2)
     assert crowd.answers.values.min() == 0
     assert crowd.answers.values.max() == 10
 
 
 def test_the_share_is_answered():
-    crowd = make_crowd(kind="sensors", tasks=200, workers=500, share=0.2, seed=3)
+    crowd = make_crowd(kind="sensors", tasks=200, workers=500, share=0.2, random_state=3)
     assert len(crowd.answers) == pytest.approx(0.2 * 200 * 500, rel=0.03)
     assert len(crowd.answers.tasks) == 200
     assert len(crowd.answers.workers) == 500
 
 
 def test_the_seed_of_sensors_says_it_all():
-    one, other = make_crowd(kind="sensors", seed=4), make_crowd(kind="sensors", seed=4)
+    one, other = (
+        make_crowd(kind="sensors", random_state=4),
+        make_crowd(kind="sensors", random_state=4),
+    )
     assert np.array_equal(one.answers.values, other.answers.values)
-    assert not np.array_equal(one.answers.values, make_crowd(kind="sensors", seed=5).answers.values)
+    assert not np.array_equal(
+        one.answers.values, make_crowd(kind="sensors", random_state=5).answers.values
+    )
 
 
 @pytest.mark.parametrize(
@@ -149,7 +170,7 @@ def test_the_seed_of_sensors_says_it_all():
         {"sigmas": 1.0},
         {"sigmas": "12"},
         {"sigmas": ("a", 1.0)},
-        {"seed": -1},
+        {"random_state": -1},
     ],
 )
 def test_bad_sensors(parameters):
@@ -158,7 +179,7 @@ def test_bad_sensors(parameters):
 
 
 def test_sizes_and_sparsity():
-    crowd = make_crowd(kind="sparse", tasks=100, workers=500, sparsity=0.9, seed=1)
+    crowd = make_crowd(kind="sparse", tasks=100, workers=500, sparsity=0.9, random_state=1)
     share = len(crowd.answers) / (100 * 500)
     assert abs(share - 0.1) < 5 * np.sqrt(0.1 * 0.9 / 50_000)
     assert len(crowd.answers.tasks) == 100
@@ -177,7 +198,7 @@ def test_answers_are_rounded_and_clipped_around_the_truth():
         sparsity=0.5,
         truths="uniform",
         sigmas=(0.0, 0.0),
-        seed=2,
+        random_state=2,
     )
     truths = crowd.truths["label"].to_numpy()[crowd.answers.task_codes]
     assert np.array_equal(crowd.answers.values, np.clip(np.rint(truths), 0, 9))
@@ -185,7 +206,7 @@ def test_answers_are_rounded_and_clipped_around_the_truth():
 
 def test_half_of_the_sparse_workers_are_good():
     crowd = make_crowd(
-        kind="sparse", tasks=400, workers=100, sparsity=0.0, truths="uniform", seed=3
+        kind="sparse", tasks=400, workers=100, sparsity=0.0, truths="uniform", random_state=3
     )
     truths = crowd.truths["label"].to_numpy()[crowd.answers.task_codes]
     errors = np.bincount(crowd.answers.worker_codes, np.abs(crowd.answers.values - truths)) / 400
@@ -195,22 +216,24 @@ def test_half_of_the_sparse_workers_are_good():
 
 @pytest.mark.slow
 def test_truths_as_in_the_paper_and_spread_out():
-    normal = make_crowd(kind="sparse", tasks=4_000, workers=2, seed=4).truths["label"].to_numpy()
+    normal = (
+        make_crowd(kind="sparse", tasks=4_000, workers=2, random_state=4).truths["label"].to_numpy()
+    )
     assert abs(normal.mean()) < 0.1
     assert normal.std() == pytest.approx(1.0, abs=0.07)
-    spread = make_crowd(kind="sparse", tasks=4_000, workers=2, truths="uniform", seed=4).truths[
-        "label"
-    ]
+    spread = make_crowd(
+        kind="sparse", tasks=4_000, workers=2, truths="uniform", random_state=4
+    ).truths["label"]
     assert spread.to_numpy().mean() == pytest.approx(4.5, abs=0.25)
-    clipped = make_crowd(kind="sparse", tasks=4_000, workers=2, clip_truths=True, seed=4).truths[
-        "label"
-    ]
+    clipped = make_crowd(
+        kind="sparse", tasks=4_000, workers=2, clip_truths=True, random_state=4
+    ).truths["label"]
     assert np.array_equal(clipped.to_numpy(), np.clip(normal, 0, 9))
 
 
 def test_the_seed_of_a_sparse_crowd_repeats():
     one, other, third = (
-        make_crowd(kind="sparse", tasks=20, workers=30, seed=seed) for seed in (1, 1, 2)
+        make_crowd(kind="sparse", tasks=20, workers=30, random_state=seed) for seed in (1, 1, 2)
     )
     assert np.array_equal(one.answers.values, other.answers.values)
     assert one.truths.equals(other.truths)
@@ -229,7 +252,7 @@ def test_the_seed_of_a_sparse_crowd_repeats():
         {"levels": [1]},
         {"levels": [2, 1]},
         {"sigmas": (1.0, -1.0)},
-        {"seed": -1},
+        {"random_state": -1},
     ],
 )
 def test_bad_sparse_crowds(options):

@@ -11,7 +11,7 @@ from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.inference import CRH, MOON
 from quietcrowd.mechanisms import TwoLayerRandomizedResponse
 
-CROWD = qc.make_crowd(tasks=100, workers=20, answers_per_task=8, seed=8)
+CROWD = qc.make_crowd(tasks=100, workers=20, answers_per_task=8, random_state=8)
 METHODS = {"majority": qc.MajorityVote(), "weighted-vote": qc.WeightedVote()}
 BOTH = [qc.RandomizedResponse, TwoLayerRandomizedResponse]
 
@@ -219,7 +219,7 @@ def test_rows_that_are_left_out_are_not_part_of_the_data_set():
 @pytest.mark.slow
 def test_the_method_that_knows_the_noise_stands_beside_others(tmp_path):
     methods = {"majority": qc.MajorityVote(), "noise-aware": qc.NoiseAware()}
-    crowd = qc.make_crowd(tasks=60, workers=20, answers_per_task=8, seed=1)
+    crowd = qc.make_crowd(tasks=60, workers=20, answers_per_task=8, random_state=1)
     mechanisms = [qc.RandomizedResponse, TwoLayerRandomizedResponse]
     result = Experiment(
         dataset=crowd, mechanisms=mechanisms, epsilons=[2.0], methods=methods, trials=2

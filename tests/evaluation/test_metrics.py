@@ -137,7 +137,7 @@ def test_only_estimates_have_errors():
 
 
 def test_truths_may_be_a_series_as_crowd_kit_has_it():
-    crowd = qc.make_crowd(tasks=40, workers=12, accuracy=(0.4, 0.6), seed=4)
+    crowd = qc.make_crowd(tasks=40, workers=12, accuracy=(0.4, 0.6), random_state=4)
     series = crowd.truths.to_pandas().set_index("task")["label"].rename_axis(None)
     estimate = qc.MajorityVote().fit(crowd.answers)
     assert qc.error_rate(estimate, series) == qc.error_rate(estimate, crowd.truths) > 0

@@ -57,7 +57,7 @@ def test_known_truths_with_another_name(openpyxl, tmp_path):
 
 @pytest.mark.usefixtures("openpyxl")
 def test_what_is_written_is_read_and_written_alike(tmp_path):
-    crowd = qc.make_crowd(tasks=9, workers=5, answers_per_task=2, seed=1)
+    crowd = qc.make_crowd(tasks=9, workers=5, answers_per_task=2, random_state=1)
     mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=1.0)
     reports = mechanism.randomize(crowd.answers)
     first, again = tmp_path / "a.xlsx", tmp_path / "b.xlsx"

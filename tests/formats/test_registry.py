@@ -54,7 +54,7 @@ TEXTS = HELD | st.sampled_from(
 @pytest.mark.slow
 @pytest.mark.parametrize("file", FILES)
 def test_the_same_answers_are_read_from_every_format(tmp_path, file):
-    crowd = qc.make_crowd(tasks=7, workers=5, answers_per_task=3, seed=1)
+    crowd = qc.make_crowd(tasks=7, workers=5, answers_per_task=3, random_state=1)
     frame = crowd.answers.to_frame().astype({"task": str, "worker": str})
     if FILES[file].name.startswith(
         "label-studio"
@@ -224,7 +224,7 @@ def test_names_of_other_programs_in_every_table(tmp_path, header):
 
 @pytest.mark.skipif(not PEERS.exists(), reason="crowd-kit is not installed: make bench does it")
 def test_crowd_kit_takes_the_file_as_it_is(program, tmp_path):
-    crowd = qc.make_crowd(tasks=30, workers=10, answers_per_task=5, seed=1)
+    crowd = qc.make_crowd(tasks=30, workers=10, answers_per_task=5, random_state=1)
     qc.write_answers(crowd.answers, tmp_path / "answers.csv", file_format="crowd-kit")
     code = (
         "import pandas as pd; from crowdkit.aggregation import DawidSkene; "

@@ -2,8 +2,8 @@ import pytest
 
 import quietcrowd as qc
 
-CROWD = qc.make_crowd(tasks=20, workers=12, answers_per_task=4, labels=["<b>", "y"], seed=1)
-NUMBERS = qc.make_crowd(kind="sensors", tasks=20, workers=12, seed=1)
+CROWD = qc.make_crowd(tasks=20, workers=12, answers_per_task=4, labels=["<b>", "y"], random_state=1)
+NUMBERS = qc.make_crowd(kind="sensors", tasks=20, workers=12, random_state=1)
 
 
 def test_a_notebook_shows_the_first_rows_and_no_label_as_html():

@@ -14,9 +14,9 @@ from quietcrowd.inference.model import Extension, Tally
 from quietcrowd.mechanisms import TwoLayerRandomizedResponse
 from quietcrowd.report_domains import Reals
 
-LABELS = qc.make_crowd(tasks=600, workers=30, answers_per_task=8, labels=range(3), seed=5)
+LABELS = qc.make_crowd(tasks=600, workers=30, answers_per_task=8, labels=range(3), random_state=5)
 NUMBERS = qc.make_crowd(
-    kind="sparse", tasks=400, workers=40, sparsity=0.7, truths="uniform", seed=5
+    kind="sparse", tasks=400, workers=40, sparsity=0.7, truths="uniform", random_state=5
 )
 NOISY = qc.LaplaceMechanism(domain=NUMBERS.answers.domain, epsilon=4.0, fill=None)
 

@@ -37,7 +37,7 @@ def files_of_calls(run):
     [(qc.NoiseAware(), True, 20, 400), (qc.DawidSkene(), False, 14, 200)],
 )
 def test_one_fit_stays_within_few_files(method, noisy, most_files, most_switches):
-    crowd = qc.make_crowd(tasks=300, workers=50, seed=1)
+    crowd = qc.make_crowd(tasks=300, workers=50, random_state=1)
     mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=1.0)
     data = crowd.answers
     if noisy:

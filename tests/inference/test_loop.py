@@ -22,7 +22,7 @@ from quietcrowd.inference.loop import (
 )
 from quietcrowd.inference.partition import Partition, Summary
 
-CROWD = make_crowd(tasks=300, workers=30, answers_per_task=5, seed=4)
+CROWD = make_crowd(tasks=300, workers=30, answers_per_task=5, random_state=4)
 SUMMARY = Summary.of(CROWD.answers)
 
 

@@ -17,7 +17,7 @@ from quietcrowd.testing import check_method
 pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning")
 
 CROWD = qc.make_crowd(
-    kind="guessing", tasks=120, workers=20, answers_per_task=4, truths=(0.85, 0.15), seed=1
+    kind="guessing", tasks=120, workers=20, answers_per_task=4, truths=(0.85, 0.15), random_state=1
 )
 SITUATIONS = {
     "plain": (None, {}),
@@ -93,7 +93,12 @@ def test_a_prior_of_other_labels_or_of_numbers_is_refused():
 
 def test_a_prior_is_taken_as_it_is_and_the_rest_is_shared():
     crowd = qc.make_crowd(
-        kind="guessing", tasks=40, workers=8, answers_per_task=3, labels=["a", "b", "c"], seed=2
+        kind="guessing",
+        tasks=40,
+        workers=8,
+        answers_per_task=3,
+        labels=["a", "b", "c"],
+        random_state=2,
     )
     state = NoiseAware(prior={"b": 0.5}, max_iter=4).fit(crowd.answers).state
     np.testing.assert_allclose(np.exp(state.log_priors / 2.0**32), [0.25, 0.5, 0.25], rtol=1e-9)

@@ -18,7 +18,7 @@ from quietcrowd.inference import RatioMean, ignores_noise
 from quietcrowd.mechanisms import TwoLayerRandomizedResponse
 from quietcrowd.scale import infer_store, partition_parquet
 
-CROWD = qc.make_crowd(tasks=20, workers=10, answers_per_task=5, seed=1)
+CROWD = qc.make_crowd(tasks=20, workers=10, answers_per_task=5, random_state=1)
 DOMAIN = CROWD.answers.domain
 MECHANISM = qc.RandomizedResponse(domain=DOMAIN, epsilon=1.0)
 REAL = MECHANISM.randomize(CROWD.answers)
@@ -55,7 +55,9 @@ def test_reports_that_are_extended_by_are_told_too():
 
 
 def test_a_method_that_knows_the_noise_tells_of_simulations_too():
-    numbers = qc.make_crowd(kind="sparse", tasks=20, workers=300, sparsity=0.5, seed=1).answers
+    numbers = qc.make_crowd(
+        kind="sparse", tasks=20, workers=300, sparsity=0.5, random_state=1
+    ).answers
     mechanism = qc.LaplaceMechanism(domain=numbers.domain, epsilon=50.0, participation="released")
     reports = mechanism.simulate(numbers, random_state=0)
     assert told(RatioMean().fit, reports) == [SimulatedNoiseWarning]
@@ -155,7 +157,7 @@ def test_a_secret_probability_around_a_half_is_not_called_nothing():
     assert told(qc.MajorityVote().fit, reports) == [NoiseIgnoredWarning]
 
 
-SLOW = qc.make_crowd(tasks=80, workers=20, answers_per_task=5, seed=2).answers
+SLOW = qc.make_crowd(tasks=80, workers=20, answers_per_task=5, random_state=2).answers
 
 
 def test_a_fit_that_stops_before_it_rests_says_so_and_how_to_go_on():

@@ -12,7 +12,7 @@ from quietcrowd.inference.reading import Observations
 from quietcrowd.mechanisms import RandomizedResponse
 from quietcrowd.mechanisms.channels import TableChannel
 
-CROWD = qc.make_crowd(tasks=120, workers=30, answers_per_task=12, seed=1)
+CROWD = qc.make_crowd(tasks=120, workers=30, answers_per_task=12, random_state=1)
 
 pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning")
 

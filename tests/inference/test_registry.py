@@ -105,7 +105,7 @@ def test_a_method_without_a_model_of_the_noise_names_the_one_that_has_it(kind):
         assert all(("--method noise-aware" in text) == serves for text in told), mechanism
 
 
-CROWD = qc.make_crowd(tasks=60, workers=15, answers_per_task=6, seed=1)
+CROWD = qc.make_crowd(tasks=60, workers=15, answers_per_task=6, random_state=1)
 FRAME = CROWD.answers.to_frame()
 
 
@@ -134,14 +134,16 @@ def test_known_truths_stay():
     ("answers", "labels", "told"), [(3, "ab", True), (6, "ab", False), (3, "abc", False)]
 )
 def test_a_note_names_a_vote_where_a_crowd_is_too_small_to_be_learnt(answers, labels, told):
-    crowd = qc.make_crowd(tasks=40, workers=15, answers_per_task=answers, labels=[*labels], seed=1)
+    crowd = qc.make_crowd(
+        tasks=40, workers=15, answers_per_task=answers, labels=[*labels], random_state=1
+    )
     notes = " ".join(qc.fit(crowd.answers).notes)
     assert ("--method majority" in notes) == told
 
 
 @pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning")
 def test_no_vote_is_named_for_reports():
-    crowd = qc.make_crowd(tasks=40, workers=15, answers_per_task=3, seed=1)
+    crowd = qc.make_crowd(tasks=40, workers=15, answers_per_task=3, random_state=1)
     mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=3.0)
     assert "majority" not in " ".join(qc.fit(mechanism.randomize(crowd.answers)).notes)
 

@@ -17,7 +17,7 @@ def reports_of(crowd, mechanism):
 @pytest.fixture(scope="module")
 def labels():
     """Return an estimate of labels from noisy reports."""
-    crowd = qc.make_crowd(tasks=60, workers=20, answers_per_task=6, seed=1)
+    crowd = qc.make_crowd(tasks=60, workers=20, answers_per_task=6, random_state=1)
     mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=2.0)
     return qc.NoiseAware().fit(reports_of(crowd, mechanism))
 
@@ -26,7 +26,7 @@ def labels():
 def numbers():
     """Return an estimate of numbers, of which some tasks have few reports."""
     crowd = qc.make_crowd(
-        kind="sparse", tasks=40, workers=60, sparsity=0.6, truths="uniform", seed=1
+        kind="sparse", tasks=40, workers=60, sparsity=0.6, truths="uniform", random_state=1
     )
     frame = crowd.answers.to_frame()
     few = frame["task"].isin(frame["task"].unique()[:8]) & (frame["worker"] > 15)
@@ -92,7 +92,7 @@ def test_blocks_are_looked_at_where_one_report_changes_nothing():
 def test_known_truths_are_not_asked(labels):
     names = labels.truths["task"].head(30)
     gold = pd.DataFrame({"task": names, "label": labels.truths["truth"].head(30)})
-    crowd = qc.make_crowd(tasks=60, workers=20, answers_per_task=6, seed=1)
+    crowd = qc.make_crowd(tasks=60, workers=20, answers_per_task=6, random_state=1)
     mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=2.0)
     estimate = qc.NoiseAware().fit(reports_of(crowd, mechanism), gold=gold)
     asked = qc.suggest_tasks(estimate, 1000, per_task=2)
@@ -129,7 +129,7 @@ def test_it_is_computed_from_the_estimate_alone(labels):
 
 
 def test_methods_that_do_not_say_what_a_report_would_tell_are_refused():
-    crowd = qc.make_crowd(tasks=10, workers=5, answers_per_task=3, seed=1)
+    crowd = qc.make_crowd(tasks=10, workers=5, answers_per_task=3, random_state=1)
     with pytest.raises(ParameterError, match=r"^MajorityVote cannot predict .* use NoiseAware"):
         qc.suggest_tasks(qc.MajorityVote().fit(crowd.answers))
     with pytest.raises(ParameterError, match="with a posterior, such as that of NoiseAware"):
@@ -138,12 +138,12 @@ def test_methods_that_do_not_say_what_a_report_would_tell_are_refused():
 
 @pytest.mark.slow
 def test_reports_of_every_task_are_refused():
-    crowd = qc.make_crowd(tasks=20, workers=15, answers_per_task=5, seed=1)
+    crowd = qc.make_crowd(tasks=20, workers=15, answers_per_task=5, random_state=1)
     null = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=2.0, null="category")
     with pytest.raises(ParameterError, match="there is no task to choose"):
         qc.suggest_tasks(qc.NoiseAware().fit(reports_of(crowd, null)))
     rated = qc.make_crowd(
-        kind="sparse", tasks=20, workers=15, sparsity=0.5, truths="uniform", seed=1
+        kind="sparse", tasks=20, workers=15, sparsity=0.5, truths="uniform", random_state=1
     )
     filled = qc.LaplaceMechanism(domain=rated.answers.domain, epsilon=4.0)
     with pytest.raises(ParameterError, match="there is no task to choose"):
@@ -152,7 +152,9 @@ def test_reports_of_every_task_are_refused():
 
 @pytest.mark.slow
 def test_of_sets_the_least_sure_labels_come_first():
-    crowd = qc.make_crowd(tasks=60, workers=20, labels=list("abcde"), answers_per_task=6, seed=1)
+    crowd = qc.make_crowd(
+        tasks=60, workers=20, labels=list("abcde"), answers_per_task=6, random_state=1
+    )
     sets = qc.SubsetSelection(domain=crowd.answers.domain, epsilon=2.0, set_size=2)
     estimate = qc.NoiseAware().fit(reports_of(crowd, sets))
     asked = qc.suggest_tasks(estimate, 20)
@@ -167,7 +169,7 @@ def test_of_sets_the_least_sure_labels_come_first():
 @pytest.mark.slow
 def test_bounded_numbers_are_taken():
     rated = qc.make_crowd(
-        kind="sparse", tasks=20, workers=15, sparsity=0.5, truths="uniform", seed=1
+        kind="sparse", tasks=20, workers=15, sparsity=0.5, truths="uniform", random_state=1
     )
     bounded = qc.PiecewiseMechanism(domain=rated.answers.domain, epsilon=4.0)
     asked = qc.suggest_tasks(qc.NoiseAware().fit(reports_of(rated, bounded)), 10)

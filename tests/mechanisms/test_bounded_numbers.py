@@ -140,7 +140,7 @@ def test_the_likelihood_is_that_of_the_weights():
 @every_kind
 def test_methods_take_the_reports_or_say_which_one_does(kind):
     crowd = qc.make_crowd(
-        kind="sparse", tasks=40, workers=25, sparsity=0.5, truths="uniform", seed=1
+        kind="sparse", tasks=40, workers=25, sparsity=0.5, truths="uniform", random_state=1
     )
     mechanism = kind(domain=crowd.answers.domain, epsilon=4.0)
     reports = mechanism.randomize(crowd.answers)

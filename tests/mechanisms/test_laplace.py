@@ -14,7 +14,7 @@ from quietcrowd.mechanisms import LaplaceMechanism, Mechanism
 from quietcrowd.report_domains import Lattice
 
 STARS = Ordinal(range(10))
-CROWD = make_crowd(kind="sparse", tasks=30, workers=40, sparsity=0.7, seed=2)
+CROWD = make_crowd(kind="sparse", tasks=30, workers=40, sparsity=0.7, random_state=2)
 
 
 @given(st.floats(1e-3, 50.0), st.floats(-100, 100), st.floats(1e-3, 1e4))

@@ -17,7 +17,7 @@ from quietcrowd.mechanisms.channels import sketch
 from quietcrowd.mechanisms.channels.sketch import UNIT, TaskProfile
 
 STARS = Ordinal(range(10))
-CROWD = make_crowd(kind="sparse", tasks=30, workers=25, sparsity=0.3, seed=2)
+CROWD = make_crowd(kind="sparse", tasks=30, workers=25, sparsity=0.3, random_state=2)
 LOUD = {"domain": STARS, "epsilon": 300.0}  # hardly any noise: formulas can be seen
 
 

@@ -123,7 +123,7 @@ def test_for_levels_neighbours_share_columns():
 
 
 def test_reports_are_numbers_of_columns_and_other_methods_refuse_them():
-    crowd = qc.make_crowd(tasks=30, workers=20, labels=["a", "b", "c"], seed=1)
+    crowd = qc.make_crowd(tasks=30, workers=20, labels=["a", "b", "c"], random_state=1)
     mechanism = OptimalMechanism(domain=ABC, epsilon=5.0, prior={"a": 0.4})
     reports = mechanism.randomize(crowd.answers)
     assert reports.table.domain == qc.Categorical(range(1, mechanism.channel.reports + 1))

@@ -66,7 +66,7 @@ def test_a_worker_loses_the_sum_of_the_answers():
 @pytest.mark.parametrize("labels", [2, 3, 5])
 def test_empirical_channel(labels):
     crowd = make_crowd(
-        tasks=20_000, workers=50, answers_per_task=10, labels=range(labels), seed=labels
+        tasks=20_000, workers=50, answers_per_task=10, labels=range(labels), random_state=labels
     )
     mechanism = RandomizedResponse(domain=crowd.answers.domain, epsilon=1.2)
     reports = mechanism.simulate(crowd.answers, random_state=labels)
@@ -77,7 +77,7 @@ def test_empirical_channel(labels):
 
 
 def test_real_noise_differs_each_time_and_has_the_same_law():
-    crowd = make_crowd(tasks=5_000, workers=50, seed=3)
+    crowd = make_crowd(tasks=5_000, workers=50, random_state=3)
     mechanism = RandomizedResponse(domain=crowd.answers.domain, epsilon=1.0)
     one, other = (mechanism.randomize(crowd.answers).table.values for _ in range(2))
     assert not np.array_equal(one, other)

@@ -40,7 +40,7 @@ def test_what_a_worker_draws_once(mechanism, shape):
 
 
 def test_what_was_drawn_is_what_is_used():
-    answers = make_crowd(tasks=40, workers=30, seed=1).answers.canonical
+    answers = make_crowd(tasks=40, workers=30, random_state=1).answers.canonical
     mechanism = TwoLayerRandomizedResponse(domain=answers.domain, low=0.0, high=1.0)
     drawn = np.zeros((1, 30), np.uint64)
     drawn[0, 15:] = 2**32
@@ -67,7 +67,7 @@ HIDING = [
 @pytest.mark.parametrize("block", [1, 7, 10**6])
 def test_blocks_of_workers_make_up_the_table(monkeypatch, block):
     monkeypatch.setattr(taskwise, "BLOCK", block)
-    answers = make_crowd(kind="sparse", tasks=9, workers=13, sparsity=0.6, seed=1).answers
+    answers = make_crowd(kind="sparse", tasks=9, workers=13, sparsity=0.6, random_state=1).answers
     values = answers.values.astype(np.int16)
     table = np.full((13, 9), -7)
     for workers, cells in taskwise.dense_blocks(answers, values, null=-1):

@@ -11,7 +11,12 @@ SIZE = CrowdSize(tasks=60, workers=20, answers=30)
 
 def label_pilot(accuracy):
     return qc.make_crowd(
-        kind="guessing", tasks=60, workers=20, answers_per_worker=30, skills=[accuracy] * 20, seed=1
+        kind="guessing",
+        tasks=60,
+        workers=20,
+        answers_per_worker=30,
+        skills=[accuracy] * 20,
+        random_state=1,
     )
 
 

@@ -250,7 +250,7 @@ def test_a_device_that_left_tasks_out_is_refused(crowd_files, tmp_path, partitio
 
 
 def test_sketches_cannot_be_partitioned(tmp_path):
-    crowd = qc.make_crowd(kind="sparse", tasks=8, workers=9, sparsity=0.5, seed=1)
+    crowd = qc.make_crowd(kind="sparse", tasks=8, workers=9, sparsity=0.5, random_state=1)
     mechanism = MatrixFactorization(domain=crowd.answers.domain, epsilon=1.0)
     reports = mechanism.simulate(crowd.answers, random_state=1)
     qc.write_reports(reports, tmp_path / "r.parquet")

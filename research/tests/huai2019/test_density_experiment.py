@@ -29,7 +29,7 @@ from quietcrowd_research.huai2019.density_methods import (
     drawn_claims,
 )
 
-CROWDS = [make_crowd(kind="opinions", tasks=10, workers=8, seed=seed) for seed in (1, 2)]
+CROWDS = [make_crowd(kind="opinions", tasks=10, workers=8, random_state=seed) for seed in (1, 2)]
 METHODS = {
     "even": EvenGuess(),
     "raw": RawClaims(weighting="uniform"),
@@ -97,7 +97,7 @@ def test_bad_parameters(wrong):
 @cache
 def one_crowd():
     """Return densities of a crowd; what is compiled for them is not for who only collects."""
-    return fitted(make_crowd(kind="opinions", tasks=30, seed=1), 0.5)
+    return fitted(make_crowd(kind="opinions", tasks=30, random_state=1), 0.5)
 
 
 def find(method):
@@ -163,7 +163,7 @@ def test_all_densities_have_the_bandwidths_of_the_crowd():
         assert np.array_equal(found.densities.bandwidths, one_crowd().bandwidths)
 
 
-OPINIONS = make_crowd(kind="opinions", tasks=12, workers=6, seed=3)
+OPINIONS = make_crowd(kind="opinions", tasks=12, workers=6, random_state=3)
 
 
 @cache

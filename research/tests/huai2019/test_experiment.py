@@ -117,7 +117,7 @@ def quick(monkeypatch):
 
     def small(trials, seed):
         return [
-            make_crowd(kind="opinions", tasks=8, workers=12, seed=seed + trial)
+            make_crowd(kind="opinions", tasks=8, workers=12, random_state=seed + trial)
             for trial in range(trials)
         ]
 

@@ -88,7 +88,12 @@ def test_a_worker_who_draws_little_gets_the_larger_weight():
     from quietcrowd import make_crowd
 
     crowd = make_crowd(
-        kind="guessing", tasks=400, workers=40, answers_per_task=40, accuracy=(0.9, 0.9), seed=2
+        kind="guessing",
+        tasks=400,
+        workers=40,
+        answers_per_task=40,
+        accuracy=(0.9, 0.9),
+        random_state=2,
     )
     frame = drawn_weights(crowd, epsilon=1.0, trials=2, seed=1)
     for _, draw in frame.groupby("trial"):

@@ -27,7 +27,9 @@ from quietcrowd_research.moon2025.baselines import (
 
 pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning")
 
-CROWD = make_crowd(kind="sparse", tasks=60, workers=40, sparsity=0.5, truths="uniform", seed=2)
+CROWD = make_crowd(
+    kind="sparse", tasks=60, workers=40, sparsity=0.5, truths="uniform", random_state=2
+)
 
 
 def reports_at(epsilon, seed=0, **options):
@@ -228,7 +230,9 @@ def test_parameters_of_the_mechanism(parameters, rule):
 
 
 def test_a_task_that_nobody_drew_counts_as_the_mean_of_the_others():
-    crowd = make_crowd(kind="sparse", tasks=50, workers=10, sparsity=0.2, truths="uniform", seed=2)
+    crowd = make_crowd(
+        kind="sparse", tasks=50, workers=10, sparsity=0.2, truths="uniform", random_state=2
+    )
     mechanism = PrivTDSILike(domain=crowd.answers.domain, epsilon=50.0, tasks_per_worker=1)
     with ignores_noise():
         estimate = CRH().fit(mechanism.simulate(crowd.answers, random_state=0))

@@ -18,7 +18,8 @@ def test_a_learnt_profile_is_within_the_1_norm_and_spans_the_answers():
 @pytest.mark.slow
 def test_a_learnt_profile_knows_the_tasks_and_a_drawn_one_does_not():
     crowds = [
-        make_crowd(kind="sparse", workers=120, tasks=40, sparsity=0.5, seed=seed) for seed in (0, 1)
+        make_crowd(kind="sparse", workers=120, tasks=40, sparsity=0.5, random_state=seed)
+        for seed in (0, 1)
     ]
     frame = task_profiles(crowds, epsilons=(10.0,), ranks=(5,), seed=0).set_index("profile")
     assert frame["correlation"]["learnt"] > 0.5 > frame["correlation"]["drawn"]

@@ -7,6 +7,8 @@ from inspect import signature
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, overload
 
+import numpy as np
+
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.datasets.guessing_crowd import SampledLabels, guessing_crowd
 from quietcrowd.datasets.number_crowd import SampledNumbers, number_crowd
@@ -16,7 +18,10 @@ from quietcrowd.datasets.synthetic import (
     sensor_crowd,
     sparse_crowd,
 )
+from quietcrowd.mechanisms.randomness import seed_of
 from quietcrowd.validation import check_choice, check_names
+
+RandomState: TypeAlias = int | np.random.Generator
 
 CrowdKind: TypeAlias = Literal["labels", "guessing", "numbers", "sensors", "sparse", "opinions"]
 
@@ -33,17 +38,25 @@ SAMPLERS: Mapping[CrowdKind, Callable[..., Dataset]] = MappingProxyType(
 
 
 @overload
-def make_crowd(kind: Literal["guessing"], **parameters: Any) -> SampledLabels: ...
+def make_crowd(
+    kind: Literal["guessing"], *, random_state: RandomState = 0, **parameters: Any
+) -> SampledLabels: ...
 @overload
-def make_crowd(kind: Literal["numbers"], **parameters: Any) -> SampledNumbers: ...
+def make_crowd(
+    kind: Literal["numbers"], *, random_state: RandomState = 0, **parameters: Any
+) -> SampledNumbers: ...
 @overload
-def make_crowd(kind: CrowdKind = "labels", **parameters: Any) -> Dataset: ...
+def make_crowd(
+    kind: CrowdKind = "labels", *, random_state: RandomState = 0, **parameters: Any
+) -> Dataset: ...
 
 
-def make_crowd(kind: CrowdKind = "labels", **parameters: Any) -> Dataset:
+def make_crowd(
+    kind: CrowdKind = "labels", *, random_state: RandomState = 0, **parameters: Any
+) -> Dataset:
     """Sample a synthetic crowd whose truths are known.
 
-    Task and worker ids are integers from 0. The same seed gives the same crowd.
+    Task and worker ids are integers from 0.
 
     Parameters
     ----------
@@ -53,8 +66,10 @@ def make_crowd(kind: CrowdKind = "labels", **parameters: Any) -> Dataset:
         normal truths, and errors of each worker and task. ``sensors``: uniform truths, and good and
         bad workers. ``sparse``: ordinal levels, and workers who answer few tasks. ``opinions``:
         reliable workers with normal claims, and unreliable ones.
+    random_state : int or numpy.random.Generator
+        The same seed gives the same crowd.
     **parameters
-        Those of the kind, and for every kind `tasks`, `workers` and `seed`:
+        Those of the kind, and for every kind `tasks` and `workers`:
 
         ======================== ================ ================================================
         parameter                kinds            meaning
@@ -114,5 +129,6 @@ def make_crowd(kind: CrowdKind = "labels", **parameters: Any) -> Dataset:
     """
     check_choice("kind", kind, tuple(SAMPLERS))
     sampler = SAMPLERS[kind]
-    check_names(f"make_crowd(kind={kind!r})", parameters, signature(sampler).parameters)
-    return sampler(**parameters)
+    known = [name for name in signature(sampler).parameters if name != "seed"]
+    check_names(f"make_crowd(kind={kind!r})", parameters, known)
+    return sampler(seed=seed_of(random_state), **parameters)

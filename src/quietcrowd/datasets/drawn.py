@@ -17,16 +17,15 @@ from quietcrowd.validation import check_whole
 Crowd = TypeVar("Crowd", bound=Dataset)
 
 
-def check_sizes(tasks: int, workers: int, seed: int) -> None:
-    """Raise ParameterError unless there is a task, a worker and a valid seed."""
+def check_sizes(tasks: int, workers: int) -> None:
+    """Raise ParameterError unless there is a task and a worker."""
     check_whole("tasks", tasks, 1)
     check_whole("workers", workers, 1)
-    check_whole("seed", seed, 0)
 
 
-def check_assigned_sizes(tasks: int, workers: int, answers_per_task: int, seed: int) -> None:
+def check_assigned_sizes(tasks: int, workers: int, answers_per_task: int) -> None:
     """Check sizes, and that there are enough workers for distinct answers to a task."""
-    check_sizes(tasks, workers, seed)
+    check_sizes(tasks, workers)
     check_whole("answers_per_task", answers_per_task, 1)
     if answers_per_task > workers:
         raise ParameterError(

@@ -74,9 +74,7 @@ def guessing_crowd(
     with probability ``c k g(t)``, otherwise a wrong label in proportion to g. All workers give
     equally many answers, to within one, to random tasks.
     """
-    check_assigned_sizes(
-        tasks, workers, answers_per_task if answers_per_worker is None else 1, seed
-    )
+    check_assigned_sizes(tasks, workers, answers_per_task if answers_per_worker is None else 1)
     domain = Categorical(labels)
     check_accuracy(domain, accuracy)
     check_between("misled", misled, 0, 1)

@@ -100,9 +100,7 @@ def number_crowd(
     middle. Standard deviations of individual errors are log-uniform, and at least 10^-9 times the
     width of the domain. All workers give equally many answers, to within one.
     """
-    check_assigned_sizes(
-        tasks, workers, answers_per_task if answers_per_worker is None else 1, seed
-    )
+    check_assigned_sizes(tasks, workers, answers_per_task if answers_per_worker is None else 1)
     bounds = Interval(low=0, high=10) if domain is None else domain
     _check_lengths(spread, sigmas, scales, bias, outliers, outlier_factor)
     rng = np.random.default_rng(seed)

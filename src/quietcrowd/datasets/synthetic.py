@@ -45,7 +45,7 @@ def one_coin_crowd(
     Each task has a uniform truth and answers of random workers. An answer is the truth with the
     worker's accuracy, otherwise uniform on the other labels.
     """
-    check_assigned_sizes(tasks, workers, answers_per_task, seed)
+    check_assigned_sizes(tasks, workers, answers_per_task)
     domain = Categorical(labels)
     check_accuracy(domain, accuracy)
     rng = np.random.default_rng(seed)
@@ -79,7 +79,7 @@ def opinion_crowd(
     the last workers, uniformly from ``mu - reach`` to ``mu + reach``. The domain contains all
     claims. `unreliable` is the fraction of unreliable workers, rounded to whole workers.
     """
-    check_sizes(tasks, workers, seed)
+    check_sizes(tasks, workers)
     check_between("unreliable", unreliable, 0, 1)
     check_positive("spread", spread)
     check_positive("reach", reach)
@@ -115,7 +115,7 @@ def sensor_crowd(
     of the workers has the first standard deviation of noise, the others have the second.
     """
     bounds = Interval(low=0, high=10) if domain is None else domain
-    check_sizes(tasks, workers, seed)
+    check_sizes(tasks, workers)
     check_real("share", share, 0)
     _check_pair(sigmas)
     if not 0 < share <= 1:
@@ -166,7 +166,7 @@ def sparse_crowd(
     2018, section VI-A.
     """
     domain = Ordinal(levels)
-    check_sizes(tasks, workers, seed)
+    check_sizes(tasks, workers)
     check_between("sparsity", sparsity, 0, 1)
     for deviation in sigmas:
         check_real("sigmas", deviation, 0)

@@ -265,7 +265,7 @@ class FittingMethod(TruthInference):
         Examples
         --------
         >>> import quietcrowd as qc
-        >>> crowd = qc.make_crowd(tasks=200, workers=20, seed=1)
+        >>> crowd = qc.make_crowd(tasks=200, workers=20, random_state=1)
         >>> frame = crowd.answers.to_frame()
         >>> new = frame["task"].isin(frame["task"].unique()[:20])
         >>> estimate = qc.WeightedVote().fit(frame[~new])

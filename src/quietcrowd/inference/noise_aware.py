@@ -84,7 +84,7 @@ class NoiseAware(FittingMethod):
     >>> import quietcrowd as qc
     >>> from quietcrowd.exceptions import SimulatedNoiseWarning
     >>> warnings.simplefilter("ignore", SimulatedNoiseWarning)  # simulated on purpose
-    >>> crowd = qc.make_crowd(tasks=300, workers=50, seed=1)
+    >>> crowd = qc.make_crowd(tasks=300, workers=50, random_state=1)
     >>> mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=1.0)
     >>> reports = mechanism.simulate(crowd.answers, random_state=1)
     >>> estimate = qc.NoiseAware().fit(reports)

@@ -96,7 +96,7 @@ def suggest_tasks(
     >>> import quietcrowd as qc
     >>> from quietcrowd.exceptions import SimulatedNoiseWarning
     >>> warnings.simplefilter("ignore", SimulatedNoiseWarning)  # simulated on purpose
-    >>> crowd = qc.make_crowd(tasks=50, workers=30, answers_per_task=6, seed=1)
+    >>> crowd = qc.make_crowd(tasks=50, workers=30, answers_per_task=6, random_state=1)
     >>> mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=2.0)
     >>> reports = mechanism.simulate(crowd.answers, random_state=1)
     >>> asked = suggest_tasks(qc.NoiseAware().fit(reports), answers=20)

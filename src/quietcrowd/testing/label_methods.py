@@ -28,7 +28,9 @@ SPLIT = 10**6
 def check_label_method(method: FittingMethod, feed: shared.Feed) -> None:
     """Run all checks; see `check_method`."""
     for labels in (("no", "yes"), (1, 2, 3, 4, 5)):
-        crowd = make_crowd(tasks=60, workers=15, answers_per_task=4, labels=labels, seed=SEED)
+        crowd = make_crowd(
+            tasks=60, workers=15, answers_per_task=4, labels=labels, random_state=SEED
+        )
         answers = crowd.answers
         shared.check_row_order(method, answers, feed)
         shared.check_names(method, answers)

@@ -21,7 +21,7 @@ SEED = 20_181_210
 def check_numeric_method(method: FittingMethod, feed: shared.Feed, *, plain: bool) -> None:
     """Run all checks; see `check_method`. `plain`: the method reads non-private answers."""
     crowd = make_crowd(
-        kind="sparse", tasks=40, workers=23, sparsity=0.5, truths="uniform", seed=SEED
+        kind="sparse", tasks=40, workers=23, sparsity=0.5, truths="uniform", random_state=SEED
     )
     answers = crowd.answers
     shared.check_row_order(method, answers, feed)

@@ -231,7 +231,7 @@ def crowd_of(labels, accuracy, workers=400):
         answers_per_task=20,
         labels=range(labels),
         accuracy=accuracy,
-        seed=labels,
+        random_state=labels,
     ).answers
 
 

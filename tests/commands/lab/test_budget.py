@@ -24,7 +24,7 @@ def run(run):
 @pytest.fixture
 def files(tmp_path):
     """Return files of two campaigns with the same workers, 5 answers each or 20 tasks."""
-    crowd = qc.make_crowd(tasks=20, workers=25, answers_per_task=5, seed=3)
+    crowd = qc.make_crowd(tasks=20, workers=25, answers_per_task=5, random_state=3)
     domain = crowd.answers.domain
     mechanisms = (
         qc.RandomizedResponse(domain=domain, epsilon=1.0),
@@ -152,7 +152,9 @@ def test_a_file_is_named_once(run, files):
 
 
 def test_sketches_cost_what_the_profiles_of_their_tasks_add_up_to(run, tmp_path):
-    answers = qc.make_crowd(kind="sparse", tasks=100, workers=6, sparsity=0.5, seed=1).answers
+    answers = qc.make_crowd(
+        kind="sparse", tasks=100, workers=6, sparsity=0.5, random_state=1
+    ).answers
     mechanism = MatrixFactorization(domain=answers.domain, epsilon=1.0, rank=12)
     path = tmp_path / "reports.parquet"
     qc.write_reports(mechanism.randomize(answers), path)

@@ -67,7 +67,7 @@ def test_what_is_impossible_is_left_out_of_an_evaluation(run, tmp_path):
 @pytest.mark.slow
 def test_an_experiment_on_numbers(run, ratings, tmp_path):
     crowd = qc.make_crowd(
-        kind="sparse", tasks=20, workers=15, sparsity=0.5, truths="uniform", seed=1
+        kind="sparse", tasks=20, workers=15, sparsity=0.5, truths="uniform", random_state=1
     )
     write_table(crowd.truths, ratings / "truth.csv")
     description = {"kind": "ordinal", "domain": list(range(10))}
@@ -138,7 +138,7 @@ def test_evaluate_fits_80_columns_and_names_every_reference(run, folder, tmp_pat
 
 def test_long_names_of_methods_fit_80_columns(run, ratings):
     crowd = qc.make_crowd(
-        kind="sparse", tasks=20, workers=15, sparsity=0.5, truths="uniform", seed=1
+        kind="sparse", tasks=20, workers=15, sparsity=0.5, truths="uniform", random_state=1
     )
     write_table(crowd.truths, ratings / "truth.csv")
     description = {"kind": "ordinal", "domain": list(range(10))}

@@ -97,7 +97,7 @@ def test_a_worker_reports_once(run, reports, tmp_path):
 
 
 def test_one_question(run, tmp_path):
-    crowd = qc.make_crowd(tasks=3, workers=5, answers_per_task=2, seed=1)
+    crowd = qc.make_crowd(tasks=3, workers=5, answers_per_task=2, random_state=1)
     mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=1.0)
     path = tmp_path / "three.parquet"
     qc.write_reports(mechanism.randomize(crowd.answers), path)

@@ -22,7 +22,7 @@ NO_PRIORS = {"smoothing": 0.0, "trust": 0.0, "class_smoothing": 0.0}
 
 def crowd_of(labels, seed=5, **options):
     options = {"tasks": 60, "workers": 12, "answers_per_task": 5, "accuracy": (0.3, 0.95)} | options
-    return qc.make_crowd(labels=range(labels), seed=seed, **options)
+    return qc.make_crowd(labels=range(labels), random_state=seed, **options)
 
 
 def dense_em(answers, labels, method, n_iter, gold=None):
@@ -201,7 +201,12 @@ def test_matrices_and_frequencies_are_recovered():
 
 def test_accuracies_are_recovered_with_one_coin():
     crowd = qc.make_crowd(
-        tasks=4000, workers=20, answers_per_task=6, labels=range(3), accuracy=(0.4, 0.9), seed=3
+        tasks=4000,
+        workers=20,
+        answers_per_task=6,
+        labels=range(3),
+        accuracy=(0.4, 0.9),
+        random_state=3,
     )
     estimate = DawidSkene(one_coin=True).fit(crowd.answers)
     truths = crowd.truths.to_pandas().set_index("task")["label"]

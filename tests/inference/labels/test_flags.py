@@ -25,7 +25,11 @@ def flags_of(how, labels="ab", seed=0, epsilon=EPSILON):
     """Return the flags of a crowd whose first workers answer in a way of their own."""
     rng = np.random.default_rng(seed)
     crowd = qc.make_crowd(
-        tasks=TASKS, workers=WORKERS, answers_per_task=PER_TASK, labels=list(labels), seed=seed
+        tasks=TASKS,
+        workers=WORKERS,
+        answers_per_task=PER_TASK,
+        labels=list(labels),
+        random_state=seed,
     )
     frame = crowd.answers.to_frame()
     mine = frame["worker"] < BAD
@@ -65,7 +69,12 @@ def test_those_who_always_give_one_label_are_accused_and_nobody_else(mechanism):
     """They stand scattered among the others, the first and the last one among them."""
     steady = {0, 3, 7, 8, 15, 22, 29}
     crowd = qc.make_crowd(
-        kind="guessing", tasks=300, workers=30, answers_per_task=20, labels=list("abcdef"), seed=6
+        kind="guessing",
+        tasks=300,
+        workers=30,
+        answers_per_task=20,
+        labels=list("abcdef"),
+        random_state=6,
     )
     frame = crowd.answers.to_frame()
     frame.loc[frame["worker"].astype(int).isin(steady), "label"] = "c"
@@ -87,7 +96,11 @@ def test_workers_who_skip_the_randomiser():
     """At epsilon 1 a report says the truth three times in four at most."""
     rng = np.random.default_rng(3)
     crowd = qc.make_crowd(
-        tasks=TASKS, workers=WORKERS, answers_per_task=PER_TASK, accuracy=(0.9, 0.95), seed=3
+        tasks=TASKS,
+        workers=WORKERS,
+        answers_per_task=PER_TASK,
+        accuracy=(0.9, 0.95),
+        random_state=3,
     )
     mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=1.0)
     reports = mechanism.simulate(crowd.answers, random_state=rng, participation_public=True)
@@ -104,7 +117,7 @@ def test_workers_who_skip_the_randomiser():
 
 
 def test_plain_answers_and_single_labels():
-    crowd = qc.make_crowd(tasks=30, workers=10, seed=1)
+    crowd = qc.make_crowd(tasks=30, workers=10, random_state=1)
     assert NOT_RANDOMISED not in set(qc.NoiseAware().fit(crowd.answers).workers["flag"])
     frame = crowd.answers.to_frame().assign(label="no")
     alone = qc.Answers.from_frame(frame, qc.Categorical(["no"]))

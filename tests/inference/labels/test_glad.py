@@ -23,7 +23,7 @@ ABC = Categorical(["a", "b", "c"])
 
 def crowd_of(labels, seed=5, **options):
     options = {"tasks": 60, "workers": 12, "answers_per_task": 5, "accuracy": (0.3, 0.95)} | options
-    return qc.make_crowd(labels=range(labels), seed=seed, **options)
+    return qc.make_crowd(labels=range(labels), random_state=seed, **options)
 
 
 def log_joint(answers, labels, alpha, ease):

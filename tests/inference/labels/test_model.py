@@ -19,7 +19,7 @@ from quietcrowd.inference import MajorityVote, WeightedVote, ignores_noise
 from quietcrowd.mechanisms import TwoLayerRandomizedResponse
 from quietcrowd.testing import crowds
 
-CROWD = qc.make_crowd(tasks=2_000, workers=40, answers_per_task=10, seed=6)
+CROWD = qc.make_crowd(tasks=2_000, workers=40, answers_per_task=10, random_state=6)
 
 
 @pytest.mark.parametrize("method", [MajorityVote(), WeightedVote()])

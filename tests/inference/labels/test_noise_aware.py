@@ -44,7 +44,12 @@ ROUNDING = 1e-10
 """What the objective per answer may fall by: what rounding of the sums does is about 1e-13."""
 
 CROWD = qc.make_crowd(
-    kind="guessing", tasks=150, workers=24, answers_per_task=5, labels=["a", "b", "c"], seed=1
+    kind="guessing",
+    tasks=150,
+    workers=24,
+    answers_per_task=5,
+    labels=["a", "b", "c"],
+    random_state=1,
 )
 DOMAIN = CROWD.answers.domain
 
@@ -89,7 +94,7 @@ crowds = st.builds(
         answers_per_task=min(answers, workers),
         labels=range(labels),
         accuracy=(low, 0.95),
-        seed=seed,
+        random_state=seed,
     ),
     st.sampled_from([2, 3, 5]),  # each is a kernel to compile
     st.integers(0, 2**31 - 1),
@@ -155,7 +160,7 @@ def test_of_any_table_the_objective_rises_and_votes_are_bounded(seed, shape, sha
         workers=12,
         answers_per_task=5,
         labels=range(labels),
-        seed=seed % 1000,
+        random_state=seed % 1000,
     )
     answers = crowd.answers
     law = channel.probabilities[answers.values]
@@ -309,7 +314,13 @@ def sharpened(crowd, known):
 @pytest.mark.slow
 def test_known_truths_tell_how_sure_estimates_should_be():
     together = qc.make_crowd(
-        kind="guessing", tasks=1200, workers=60, answers_per_task=12, misled=0.5, pull=0.7, seed=5
+        kind="guessing",
+        tasks=1200,
+        workers=60,
+        answers_per_task=12,
+        misled=0.5,
+        pull=0.7,
+        random_state=5,
     )
     blind, told = sharpened(together, 0), sharpened(together, 200)
     assert blind[0] == 1.0
@@ -317,13 +328,17 @@ def test_known_truths_tell_how_sure_estimates_should_be():
     assert told[0] < 0.6
     assert told[1] < blind[1] - 0.05
     assert told[2] < 0.6 * blind[2]
-    alone = qc.make_crowd(kind="guessing", tasks=1200, workers=60, answers_per_task=12, seed=5)
+    alone = qc.make_crowd(
+        kind="guessing", tasks=1200, workers=60, answers_per_task=12, random_state=5
+    )
     assert 0.7 < sharpened(alone, 200)[0] < 1.5
 
 
 @pytest.mark.parametrize("epsilon", [None, 3.0])
 def test_workers_who_always_give_one_label_are_told_apart(epsilon):
-    crowd = qc.make_crowd(kind="guessing", tasks=300, workers=30, answers_per_task=10, seed=6)
+    crowd = qc.make_crowd(
+        kind="guessing", tasks=300, workers=30, answers_per_task=10, random_state=6
+    )
     frame = crowd.answers.to_frame()
     constant = frame["worker"].astype(int) >= 24
     frame.loc[constant, "label"] = "yes"
@@ -473,7 +488,7 @@ def test_units_are_those_of_a_tally_after_an_extension():
     assert tally.classes.sum() / unit == pytest.approx(estimate.summary.tasks, rel=1e-6)
 
 
-HIDDEN = qc.make_crowd(tasks=300, workers=40, answers_per_task=10, seed=2)
+HIDDEN = qc.make_crowd(tasks=300, workers=40, answers_per_task=10, random_state=2)
 
 
 def one_layer(answers, epsilon):

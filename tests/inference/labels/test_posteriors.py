@@ -9,7 +9,7 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference import CRH, METHODS
 from quietcrowd.inference.labels.model import CategoricalMethod
 
-CROWD = qc.make_crowd(tasks=40, workers=12, answers_per_task=4, labels=[*"abc"], seed=3)
+CROWD = qc.make_crowd(tasks=40, workers=12, answers_per_task=4, labels=[*"abc"], random_state=3)
 FRAME = CROWD.answers.to_frame()
 WITH = [
     *(

@@ -48,7 +48,12 @@ def by_hand(frame, labels, smoothing, n_iter):
 @pytest.mark.parametrize("smoothing", [1.0, 3.0])
 def test_against_the_papers_equations_by_hand(labels, smoothing):
     crowd = qc.make_crowd(
-        tasks=40, workers=12, answers_per_task=5, labels=range(labels), accuracy=(0.2, 0.95), seed=5
+        tasks=40,
+        workers=12,
+        answers_per_task=5,
+        labels=range(labels),
+        accuracy=(0.2, 0.95),
+        random_state=5,
     )
     frame = crowd.answers.to_frame()
     for n_iter in (1, 2, 3):
@@ -73,7 +78,7 @@ def test_unreliable_workers_are_found_and_outvoted():
     rates = []
     for seed in range(10):
         crowd = qc.make_crowd(
-            tasks=400, workers=30, answers_per_task=9, accuracy=(0.25, 0.95), seed=seed
+            tasks=400, workers=30, answers_per_task=9, accuracy=(0.25, 0.95), random_state=seed
         )
         rates.append(
             [
@@ -87,7 +92,7 @@ def test_unreliable_workers_are_found_and_outvoted():
 
 @pytest.mark.parametrize("smoothing", [0.5, 3.0])
 def test_the_objective_is_the_log_posterior_per_answer(smoothing):
-    crowd = qc.make_crowd(tasks=50, workers=10, answers_per_task=5, labels=range(3), seed=1)
+    crowd = qc.make_crowd(tasks=50, workers=10, answers_per_task=5, labels=range(3), random_state=1)
     estimate = WeightedVote(smoothing=smoothing, max_iter=1).fit(crowd.answers)
     agreed = MajorityVote().fit(crowd.answers).agreement * crowd.answers.answers_per_worker
     expected = 0.0
@@ -136,7 +141,9 @@ def test_of_three_labels_a_worker_worse_than_chance_still_breaks_a_tie():
 
 @pytest.mark.parametrize("labels", [2, 3])
 def test_very_long_tasks_are_refused(labels):
-    crowd = qc.make_crowd(tasks=9, workers=3, answers_per_task=2, labels=range(labels), seed=1)
+    crowd = qc.make_crowd(
+        tasks=9, workers=3, answers_per_task=2, labels=range(labels), random_state=1
+    )
     partition, known = Partition.of(crowd.answers), Summary.of(crowd.answers)
     most = int(2**31 / math.log((labels - 1) / 1e-3))
     summary = attrs.evolve(known, longest_task=most)
@@ -160,7 +167,7 @@ def test_confidence_is_the_posterior_of_the_model(labels):
         answers_per_task=4,
         labels=range(labels),
         accuracy=(0.5, 0.9),
-        seed=labels,
+        random_state=labels,
     )
     estimate = WeightedVote().fit(crowd.answers)
     accuracy = estimate.state.accuracy
@@ -268,7 +275,7 @@ def test_accuracies_are_cut_off_at_those_of_the_channel(labels, epsilon, null):
 @pytest.mark.parametrize("epsilon", [0.0, 0.2, 2.0])
 @pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.NoSignalWarning")
 def test_no_report_moves_the_odds_by_more_than_epsilon(epsilon, null):
-    crowd = qc.make_crowd(tasks=200, workers=40, answers_per_task=5, seed=2)
+    crowd = qc.make_crowd(tasks=200, workers=40, answers_per_task=5, random_state=2)
     mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=epsilon, null=null)
     with ignores_noise():
         estimate = WeightedVote().fit(mechanism.randomize(crowd.answers))

@@ -18,7 +18,9 @@ from quietcrowd.mechanisms import LaplaceMechanism, RandomizedResponse
 
 pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning")
 
-CROWD = make_crowd(kind="sparse", tasks=40, workers=30, sparsity=0.6, truths="uniform", seed=3)
+CROWD = make_crowd(
+    kind="sparse", tasks=40, workers=30, sparsity=0.6, truths="uniform", random_state=3
+)
 
 
 @st.composite
@@ -191,7 +193,7 @@ def test_a_start_from_other_workers():
 
 def test_standard_errors_say_how_far_means_are_off():
     crowd = make_crowd(
-        kind="sparse", tasks=400, workers=500, sparsity=0.8, truths="uniform", seed=8
+        kind="sparse", tasks=400, workers=500, sparsity=0.8, truths="uniform", random_state=8
     )
     mechanism = LaplaceMechanism(domain=crowd.answers.domain, epsilon=2.0, fill=None)
     reports = mechanism.simulate(crowd.answers, random_state=0)

@@ -15,7 +15,9 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference import GTM, Mean
 from quietcrowd.inference.partition import Summary
 
-CROWD = make_crowd(kind="sparse", tasks=40, workers=30, sparsity=0.6, truths="uniform", seed=3)
+CROWD = make_crowd(
+    kind="sparse", tasks=40, workers=30, sparsity=0.6, truths="uniform", random_state=3
+)
 
 
 def expectation_maximisation(answers, sweeps, alpha, beta, prior_mean, prior_sd):
@@ -156,7 +158,9 @@ def test_parameters_have_limits(name, low, high):
 @pytest.mark.parametrize("mean", [-2.0, 2.0])
 @pytest.mark.parametrize("sd", [0.01, 100.0])
 def test_nothing_overflows_at_the_limits(shapes, mean, sd):
-    crowd = make_crowd(kind="sparse", tasks=100, workers=20, sparsity=0.5, truths="uniform", seed=1)
+    crowd = make_crowd(
+        kind="sparse", tasks=100, workers=20, sparsity=0.5, truths="uniform", random_state=1
+    )
     alpha, beta = shapes
     model = GTM(alpha=alpha, beta=beta, prior_mean=mean, prior_sd=sd, tol=0.0, max_iter=30)
     found = model.fit(crowd.answers)

@@ -15,7 +15,9 @@ from quietcrowd.exceptions import NoiseIgnoredWarning, ParameterError
 from quietcrowd.inference import CRH, METHODS, KDEm
 from quietcrowd.mechanisms import LaplaceMechanism
 
-CROWD = make_crowd(kind="sparse", tasks=40, workers=30, sparsity=0.6, truths="uniform", seed=3)
+CROWD = make_crowd(
+    kind="sparse", tasks=40, workers=30, sparsity=0.6, truths="uniform", random_state=3
+)
 
 
 def frame_of(*rows):

@@ -15,8 +15,12 @@ from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.inference import CATD, CRH, Mean, WeightedMean
 from quietcrowd.inference.partition import Partition, Summary
 
-CROWD = make_crowd(kind="sparse", tasks=40, workers=30, sparsity=0.6, truths="uniform", seed=3)
-LABELS = make_crowd(tasks=80, workers=20, answers_per_task=6, labels=("a", "b", "c"), seed=5)
+CROWD = make_crowd(
+    kind="sparse", tasks=40, workers=30, sparsity=0.6, truths="uniform", random_state=3
+)
+LABELS = make_crowd(
+    tasks=80, workers=20, answers_per_task=6, labels=("a", "b", "c"), random_state=5
+)
 SWEEPS = 4
 
 

@@ -19,7 +19,7 @@ from quietcrowd.mechanisms import MatrixFactorization
 
 pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning")
 
-CROWD = make_crowd(kind="sensors", tasks=60, workers=30, share=0.5, seed=1)
+CROWD = make_crowd(kind="sensors", tasks=60, workers=30, share=0.5, random_state=1)
 DOMAIN = CROWD.answers.domain
 
 
@@ -111,7 +111,7 @@ def test_filled_in_reports_are_told_from_answers():
 
 @pytest.mark.nightly
 def test_where_all_tasks_were_answered_the_crowds_share_says_so():
-    crowd = make_crowd(kind="sensors", tasks=100, workers=30, share=1.0, seed=2)
+    crowd = make_crowd(kind="sensors", tasks=100, workers=30, share=1.0, random_state=2)
     reports = noisy(10.0, crowd, fill="uniform")
     with ignores_noise():
         moon = MOON(truth_prior="normal").fit(reports)
@@ -160,7 +160,7 @@ def test_an_earlier_estimate_is_a_start_and_can_be_extended():
 def test_intervals_hold_nine_tenths_of_the_truths():
     inside = []
     for seed in range(4):  # 1200 truths: beyond 85 to 95 % by chance in less than 1 of 10^6
-        crowd = make_crowd(kind="sensors", tasks=300, workers=30, share=0.5, seed=seed)
+        crowd = make_crowd(kind="sensors", tasks=300, workers=30, share=0.5, random_state=seed)
         reports = noisy(4.0, crowd)
         estimate = numbers().fit(reports)
         levels, quantiles = estimate.model.posterior(estimate.partition, estimate.state)
@@ -176,7 +176,7 @@ def test_intervals_hold_nine_tenths_of_the_truths():
 @pytest.mark.parametrize("options", [{"scales": (0.4, 1.0)}, {"bias": 1.0}])
 @pytest.mark.parametrize("epsilon", [20.0, None])
 def test_no_worker_holds_half_of_a_task_unless_others_bear_it_out(options, epsilon):
-    crowd = make_crowd(kind="numbers", **options, seed=3)
+    crowd = make_crowd(kind="numbers", **options, random_state=3)
     reports = crowd.answers if epsilon is None else noisy(epsilon, crowd)
     estimate = numbers().fit(reports)
     partition = estimate.partition
@@ -207,7 +207,9 @@ def test_what_nobody_bears_out_is_not_followed():
 def test_answers_that_are_cut_off_are_told_from_others():
     inside = []
     for seed in range(4):  # 1200 truths: .80 without laws of the ends, .87 with them
-        crowd = make_crowd(kind="sparse", tasks=300, workers=300, truths="uniform", seed=seed)
+        crowd = make_crowd(
+            kind="sparse", tasks=300, workers=300, truths="uniform", random_state=seed
+        )
         levels = crowd.answers.domain.levels
         between = qc.Interval(low=levels[0], high=levels[-1])
         frame = crowd.answers.to_frame()

@@ -25,7 +25,9 @@ def released(crowd, epsilon, seed=0):
 
 
 def test_it_is_the_ratio_of_sums_where_there_is_no_noise():
-    crowd = make_crowd(kind="sparse", tasks=30, workers=300, sparsity=0.7, truths="uniform", seed=1)
+    crowd = make_crowd(
+        kind="sparse", tasks=30, workers=300, sparsity=0.7, truths="uniform", random_state=1
+    )
     estimate = RatioMean().fit(released(crowd, 500.0))
     assert estimate.estimates.truths == pytest.approx(
         Mean().fit(crowd.answers).estimates.truths, abs=0.1
@@ -39,7 +41,12 @@ def test_it_is_consistent_where_filled_means_are_not(sparsity):
     distances, biases = [], []
     for workers in (1_000, 30_000):
         crowd = make_crowd(
-            kind="sparse", tasks=40, workers=workers, sparsity=sparsity, truths="uniform", seed=2
+            kind="sparse",
+            tasks=40,
+            workers=workers,
+            sparsity=sparsity,
+            truths="uniform",
+            random_state=2,
         )
         reports = released(crowd, 2.0)
         plain = Mean().fit(crowd.answers).estimates.truths
@@ -53,7 +60,7 @@ def test_it_is_consistent_where_filled_means_are_not(sparsity):
 
 def test_it_beats_reading_filled_values_as_answers_on_the_same_reports():
     crowd = make_crowd(
-        kind="sparse", tasks=100, workers=2_000, sparsity=0.8, truths="uniform", seed=3
+        kind="sparse", tasks=100, workers=2_000, sparsity=0.8, truths="uniform", random_state=3
     )
     for epsilon in (1.0, 4.0):
         reports = released(crowd, epsilon)
@@ -66,7 +73,7 @@ def test_it_beats_reading_filled_values_as_answers_on_the_same_reports():
 
 def test_noise_alone_gives_the_mean_truth_and_not_the_bounds():
     crowd = make_crowd(
-        kind="sparse", tasks=100, workers=300, sparsity=0.9, truths="uniform", seed=4
+        kind="sparse", tasks=100, workers=300, sparsity=0.9, truths="uniform", random_state=4
     )
     with pytest.warns(NoSignalWarning, match="more workers, or a larger epsilon"):
         alone = RatioMean().fit(released(crowd, 0.05, seed=1)).estimates.truths
@@ -80,7 +87,7 @@ def test_noise_alone_gives_the_mean_truth_and_not_the_bounds():
 
 
 def test_it_has_no_model_of_other_reports_and_gives_no_warning_of_its_own(recwarn):
-    crowd = make_crowd(kind="sparse", tasks=10, workers=20, sparsity=0.5, seed=5)
+    crowd = make_crowd(kind="sparse", tasks=10, workers=20, sparsity=0.5, random_state=5)
     for data in (
         crowd.answers,
         LaplaceMechanism(domain=crowd.answers.domain, epsilon=1.0).randomize(crowd.answers),
@@ -123,7 +130,7 @@ def test_no_cut_biases_the_sums(epsilon):
 
 @pytest.mark.parametrize("epsilon", [1e-6, 1e-3])
 def test_noise_without_measure_is_no_accident(epsilon):
-    crowd = make_crowd(kind="sparse", tasks=5, workers=4, sparsity=0.2, seed=6)
+    crowd = make_crowd(kind="sparse", tasks=5, workers=4, sparsity=0.2, random_state=6)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NoSignalWarning)
         truths = RatioMean().fit(released(crowd, epsilon)).estimates.truths
@@ -132,7 +139,7 @@ def test_noise_without_measure_is_no_accident(epsilon):
 
 def test_standard_errors_say_how_far_truths_are_off():
     crowd = make_crowd(
-        kind="sparse", tasks=300, workers=3_000, sparsity=0.7, truths="uniform", seed=7
+        kind="sparse", tasks=300, workers=3_000, sparsity=0.7, truths="uniform", random_state=7
     )
     plain = Mean().fit(crowd.answers).estimates.truths
     found = RatioMean().fit(released(crowd, 2.0)).estimates

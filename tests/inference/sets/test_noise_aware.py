@@ -22,7 +22,7 @@ pytestmark = [
 ]
 
 CROWD = qc.make_crowd(
-    kind="guessing", tasks=150, workers=30, answers_per_task=12, labels=range(6), seed=3
+    kind="guessing", tasks=150, workers=30, answers_per_task=12, labels=range(6), random_state=3
 )
 
 
@@ -101,7 +101,7 @@ class SetsByTable(qc.SubsetSelection):
 def test_posteriors_are_those_by_a_table_of_all_sets(epsilon, size):
     """Mistakes are learnt in another order, and the table is rounded: it is nearly the same."""
     crowd = qc.make_crowd(
-        kind="guessing", tasks=200, workers=20, answers_per_task=9, labels=range(4), seed=1
+        kind="guessing", tasks=200, workers=20, answers_per_task=9, labels=range(4), random_state=1
     )
     sets = reported(crowd, epsilon, set_size=size)
     table = SetsByTable(domain=crowd.answers.domain, epsilon=epsilon, set_size=size)
@@ -120,7 +120,12 @@ def test_posteriors_are_those_by_a_table_of_all_sets(epsilon, size):
 def test_the_objective_rises(labels, epsilon, seed):
     """But a little after mistakes were learnt, from the same pass as the workers were."""
     crowd = qc.make_crowd(
-        kind="guessing", tasks=60, workers=20, answers_per_task=8, labels=range(labels), seed=seed
+        kind="guessing",
+        tasks=60,
+        workers=20,
+        answers_per_task=8,
+        labels=range(labels),
+        random_state=seed,
     )
     method = qc.NoiseAware(max_iter=20, tol=0.0)
     history = np.array(method.fit(reported(crowd, epsilon)).history)
@@ -140,7 +145,7 @@ def test_it_finds_more_than_randomised_response_tells():
         answers_per_task=100,
         labels=range(20),
         accuracy=(0.7, 0.7),
-        seed=4,
+        random_state=4,
     )
     labels = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=1.0)
     found = [
@@ -157,7 +162,12 @@ def test_it_finds_more_than_randomised_response_tells():
 @pytest.mark.slow
 def test_confidences_are_as_high_as_truths_are_often_right():
     crowd = qc.make_crowd(
-        kind="guessing", tasks=2000, workers=100, answers_per_task=20, labels=range(8), seed=5
+        kind="guessing",
+        tasks=2000,
+        workers=100,
+        answers_per_task=20,
+        labels=range(8),
+        random_state=5,
     )
     estimate = qc.NoiseAware().fit(reported(crowd, 1.0))
     right = 1.0 - qc.error_rate(estimate, crowd.truths)
@@ -168,7 +178,7 @@ def test_confidences_are_as_high_as_truths_are_often_right():
 @pytest.mark.slow
 def test_workers_who_always_give_one_label_are_flagged():
     crowd = qc.make_crowd(
-        kind="guessing", tasks=300, workers=30, answers_per_task=20, labels=range(6), seed=6
+        kind="guessing", tasks=300, workers=30, answers_per_task=20, labels=range(6), random_state=6
     )
     frame = crowd.answers.to_frame()
     steady = frame["worker"].isin(sorted(frame["worker"].unique())[:6])
@@ -191,7 +201,7 @@ def test_intervals_of_quality_hold_how_often_workers_are_right():
         answers_per_task=12,
         labels=range(6),
         accuracy=(0.5, 0.95),
-        seed=7,
+        random_state=7,
     )
     workers = qc.NoiseAware().fit(reported(crowd, 3.0)).workers.set_index("worker")
     told = workers["quality"].notna()
@@ -219,7 +229,7 @@ def test_known_truths_priors_and_starts(estimate):
 @pytest.mark.slow
 def test_new_tasks_are_told_by_what_is_known_of_the_workers():
     crowd = qc.make_crowd(
-        kind="guessing", tasks=300, workers=20, answers_per_task=10, labels=range(5), seed=8
+        kind="guessing", tasks=300, workers=20, answers_per_task=10, labels=range(5), random_state=8
     )
     frame = crowd.answers.to_frame()
     new = frame["task"].isin(frame["task"].unique()[:60])

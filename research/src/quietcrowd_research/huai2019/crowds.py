@@ -57,7 +57,7 @@ class Crowd:
 
 def _drawn(tasks: int, unreliable: float, trials: int, seed: int) -> list[Dataset]:
     return [
-        make_crowd(kind="opinions", tasks=tasks, unreliable=unreliable, seed=seed + trial)
+        make_crowd(kind="opinions", tasks=tasks, unreliable=unreliable, random_state=seed + trial)
         for trial in range(trials)
     ]
 

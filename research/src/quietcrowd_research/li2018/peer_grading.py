@@ -38,6 +38,6 @@ def drawn_peer_grading(seed: int) -> Dataset:
         answers_per_worker=ANSWERS_EACH,
         labels=(0, 1),
         accuracy=ACCURACY,
-        seed=seed,
+        random_state=seed,
     )
     return evolve(crowd, name=PEER_GRADING)

@@ -323,7 +323,7 @@ class TeslaLike(NumericMethod):
     >>> from quietcrowd.inference import ignores_noise
     >>> warnings.simplefilter("ignore", SimulatedNoiseWarning)  # simulated on purpose
     >>> crowd = qc.make_crowd(
-    ...     kind="sparse", tasks=100, workers=60, sparsity=0.5, truths="uniform", seed=1
+    ...     kind="sparse", tasks=100, workers=60, sparsity=0.5, truths="uniform", random_state=1
     ... )
     >>> mechanism = qc.LaplaceMechanism(domain=crowd.answers.domain, epsilon=10.0, fill=None)
     >>> reports = mechanism.simulate(crowd.answers, random_state=1)

@@ -136,7 +136,7 @@ def _drawn(
                     tasks=tasks,
                     share=share,
                     sigmas=SIGMAS,
-                    seed=seed + trial,
+                    random_state=seed + trial,
                 )
                 for trial in range(trials)
             ],
@@ -198,7 +198,7 @@ TIMED: Mapping[str, FittingMethod] = {
 
 TIMED_CROWDS: Mapping[str, Callable[[int], Dataset]] = MappingProxyType(
     {
-        "60 x 100, all": lambda seed: make_crowd(kind="sensors", sigmas=SIGMAS, seed=seed),
+        "60 x 100, all": lambda seed: make_crowd(kind="sensors", sigmas=SIGMAS, random_state=seed),
         "emotion": lambda _: load_dataset("emotion"),
         "weather_temperature": lambda _: load_dataset("weather_temperature"),
         "flight_20111201": lambda _: load_dataset("flight_20111201"),

@@ -55,7 +55,7 @@ def _crowds(
             tasks=tasks,
             sparsity=sparsity,
             truths=truths,
-            seed=seed + trial,
+            random_state=seed + trial,
         )
         for trial in range(trials)
     ]

@@ -204,7 +204,9 @@ def _print_lines(what: RenderableType) -> None:
 
 def draw_crowd(seed: int) -> Dataset:
     """Simulate workers of different accuracy and their answers to statements."""
-    crowd = make_crowd(tasks=TASKS, workers=WORKERS, answers_per_task=ANSWERS_PER_TASK, seed=seed)
+    crowd = make_crowd(
+        tasks=TASKS, workers=WORKERS, answers_per_task=ANSWERS_PER_TASK, random_state=seed
+    )
     names = pa.array([f"statement {place + 1:02d}" for place in range(TASKS)])
     truths = crowd.truths.set_column(0, "task", names)
     return evolve(crowd, answers=evolve(crowd.answers, tasks=names), truths=truths)

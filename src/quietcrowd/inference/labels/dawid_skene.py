@@ -159,7 +159,7 @@ class DawidSkene(CategoricalMethod):
     Examples
     --------
     >>> import quietcrowd as qc
-    >>> crowd = qc.make_crowd(tasks=200, workers=20, seed=1)
+    >>> crowd = qc.make_crowd(tasks=200, workers=20, random_state=1)
     >>> estimate = DawidSkene().fit(crowd.answers)
     >>> estimate.state.confusion.shape
     (20, 2, 2)

@@ -233,7 +233,7 @@ class GLAD(CategoricalMethod):
     Examples
     --------
     >>> import quietcrowd as qc
-    >>> crowd = qc.make_crowd(tasks=200, workers=20, seed=1)
+    >>> crowd = qc.make_crowd(tasks=200, workers=20, random_state=1)
     >>> estimate = GLAD().fit(crowd.answers)
     >>> estimate.truths.columns[-1], len(estimate.state.alpha)
     ('easiness', 20)

@@ -140,7 +140,7 @@ class MACE(CategoricalMethod):
     Examples
     --------
     >>> import quietcrowd as qc
-    >>> crowd = qc.make_crowd(tasks=200, workers=20, seed=1)
+    >>> crowd = qc.make_crowd(tasks=200, workers=20, random_state=1)
     >>> estimate = MACE().fit(crowd.answers)
     >>> estimate.state.competence.shape, estimate.state.spam.shape
     ((20,), (20, 2))

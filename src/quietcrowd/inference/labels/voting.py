@@ -182,7 +182,7 @@ class WeightedVote(CategoricalMethod):
     Examples
     --------
     >>> import quietcrowd as qc
-    >>> crowd = qc.make_crowd(tasks=200, workers=20, seed=1)
+    >>> crowd = qc.make_crowd(tasks=200, workers=20, random_state=1)
     >>> estimate = WeightedVote().fit(crowd.answers)
     >>> qc.error_rate(estimate, crowd.truths) <= qc.error_rate(
     ...     qc.MajorityVote().fit(crowd.answers), crowd.truths

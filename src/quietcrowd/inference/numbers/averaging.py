@@ -170,7 +170,7 @@ class WeightedMean(NumericMethod):
     --------
     >>> import quietcrowd as qc
     >>> crowd = qc.make_crowd(
-    ...     kind="sparse", tasks=100, workers=60, sparsity=0.5, truths="uniform", seed=1
+    ...     kind="sparse", tasks=100, workers=60, sparsity=0.5, truths="uniform", random_state=1
     ... )
     >>> weighted, plain = WeightedMean().fit(crowd.answers), qc.Mean().fit(crowd.answers)
     >>> qc.mean_absolute_error(weighted, crowd.truths) < qc.mean_absolute_error(plain, crowd.truths)

@@ -295,7 +295,7 @@ class CRH(LossMethod):
     --------
     >>> import quietcrowd as qc
     >>> crowd = qc.make_crowd(
-    ...     kind="sparse", tasks=100, workers=60, sparsity=0.5, truths="uniform", seed=1
+    ...     kind="sparse", tasks=100, workers=60, sparsity=0.5, truths="uniform", random_state=1
     ... )
     >>> weighted, plain = CRH().fit(crowd.answers), qc.Mean().fit(crowd.answers)
     >>> qc.mean_absolute_error(weighted, crowd.truths) < qc.mean_absolute_error(plain, crowd.truths)
@@ -364,7 +364,7 @@ class CATD(LossMethod):
     --------
     >>> import quietcrowd as qc
     >>> crowd = qc.make_crowd(
-    ...     kind="sparse", tasks=100, workers=60, sparsity=0.5, truths="uniform", seed=1
+    ...     kind="sparse", tasks=100, workers=60, sparsity=0.5, truths="uniform", random_state=1
     ... )
     >>> weighted, plain = CATD().fit(crowd.answers), qc.Mean().fit(crowd.answers)
     >>> qc.mean_absolute_error(weighted, crowd.truths) < qc.mean_absolute_error(plain, crowd.truths)

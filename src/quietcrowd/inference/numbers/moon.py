@@ -390,7 +390,7 @@ class MOON(NumericMethod):
     >>> from quietcrowd.inference import CRH, ignores_noise
     >>> warnings.simplefilter("ignore", SimulatedNoiseWarning)  # simulated on purpose
     >>> crowd = qc.make_crowd(
-    ...     kind="sparse", tasks=100, workers=60, sparsity=0.5, truths="uniform", seed=1
+    ...     kind="sparse", tasks=100, workers=60, sparsity=0.5, truths="uniform", random_state=1
     ... )
     >>> mechanism = qc.LaplaceMechanism(domain=crowd.answers.domain, epsilon=10.0, fill=None)
     >>> reports = mechanism.simulate(crowd.answers, random_state=1)

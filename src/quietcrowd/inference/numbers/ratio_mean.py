@@ -248,7 +248,7 @@ class RatioMean(NumericMethod):
     >>> from quietcrowd.exceptions import SimulatedNoiseWarning
     >>> warnings.simplefilter("ignore", SimulatedNoiseWarning)  # simulated on purpose
     >>> crowd = qc.make_crowd(
-    ...     kind="sparse", tasks=50, workers=2000, sparsity=0.5, truths="uniform", seed=1
+    ...     kind="sparse", tasks=50, workers=2000, sparsity=0.5, truths="uniform", random_state=1
     ... )
     >>> domain = crowd.answers.domain
     >>> released = qc.LaplaceMechanism(domain=domain, epsilon=1.0, participation="released")
