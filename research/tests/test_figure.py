@@ -128,7 +128,7 @@ def small(figure):
                     experiment(0.5, crowd={"tasks": 20, "workers": 40}),
                     mechanisms={**MECHANISMS},
                     trials=trials,
-                    seed=seed,
+                    random_state=seed,
                 ),
             )
             for part in figure.parts(trials, seed)[:2]

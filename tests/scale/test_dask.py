@@ -260,7 +260,7 @@ def test_stores_are_randomised_there_as_here(cluster, stores, tmp_path):
         "released": qc.LaplaceMechanism(domain=NUMBERS, epsilon=1.0, participation="released"),
     }.items():
         store = stores["numbers" if mechanism.domain == NUMBERS else "labels"]
-        run = partial(randomize_store, store, mechanism, seed=5)
+        run = partial(randomize_store, store, mechanism, random_state=5)
         here = run(tmp_path / f"{name} here", n_jobs=2)
         there = run(tmp_path / f"{name} there", executor=cluster)
         assert there.fingerprint == here.fingerprint

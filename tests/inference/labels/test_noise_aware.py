@@ -374,7 +374,13 @@ def test_it_is_clearly_better_on_skewed_and_on_weak_crowds(options, epsilon, fac
     for seed in range(3):
         crowd = qc.make_crowd(
             kind="guessing",
-            **{"tasks": 1000, "workers": 60, "answers_per_task": 12, "seed": seed, **options},
+            **{
+                "tasks": 1000,
+                "workers": 60,
+                "answers_per_task": 12,
+                "random_state": seed,
+                **options,
+            },
         )
         mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=epsilon)
         reports = mechanism.simulate(crowd.answers, random_state=seed)
