@@ -13,7 +13,7 @@ STARTS = {
         ["-c", "import quietcrowd.campaign.device.client"],
         0.5,
     ),
-    "A worker's device: `quietcrowd answer --help`": (
+    "A worker's device: `quietcrowd worker answer --help`": (
         ["-m", "quietcrowd", "answer", "--help"],
         0.33,
     ),

@@ -138,7 +138,7 @@ def known(client, url, etag):
 def commands(campaign, folder):
     """Return commands of a requester."""
     return {
-        "campaign results": ("campaign", "results", campaign),
+        "campaign export, JSON": ("campaign", "export", campaign, "--json"),
         "campaign export, Parquet": ("campaign", "export", campaign, "-o", folder / "r.parquet"),
         "campaign export, JSON Lines": ("campaign", "export", campaign, "-o", folder / "r.jsonl"),
         "partition --campaign": ("partition", "--campaign", campaign, "-o", folder / "store"),

@@ -26,12 +26,12 @@ def test_a_missing_extra_is_one_sentence(monkeypatch, require, name):
     [
         ("serve",),
         ("demo",),
-        ("campaign", "key", "me"),
-        ("campaign", "backup", "copy.db"),
-        ("campaign", "restore", "copy.db"),
-        ("campaign", "migrate"),
+        ("admin", "create-key", "me"),
+        ("admin", "backup", "copy.db"),
+        ("admin", "restore", "copy.db"),
+        ("admin", "migrate"),
         ("campaign", "open", 32 * "0"),
-        ("answer", "https://crowd.example/j/" + 32 * "0"),
+        ("worker", "answer", "https://crowd.example/j/" + 32 * "0"),
     ],
 )
 def test_commands_say_what_is_missing(monkeypatch, run, words):

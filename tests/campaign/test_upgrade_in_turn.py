@@ -102,7 +102,7 @@ def test_two_servers_are_upgraded_in_turn(postgresql_server, tmp_path):
     """The database first; then each server is stopped and started as the later version."""
     url = postgresql_server.new_database()
     key, later, read = new_key(url), with_a_later_revision(tmp_path)[0], Counter()
-    words = ("campaign", "migrate", "--database", url, "--copies", tmp_path)
+    words = ("admin", "migrate", "--database", url, "--copies", tmp_path)
     with ExitStack() as servers, ExitStack() as leaving:
         one = leaving.enter_context(serving(None, url, tmp_path, "old one"))
         campaign = open_campaign(base_url(one), key, TASKS)
@@ -143,7 +143,7 @@ def test_a_later_server_refuses_what_is_not_upgraded(postgresql_server, tmp_path
     status, _, errors = finished(*words)
     assert status == 2
     [line] = errors.splitlines()
-    assert "quietcrowd campaign migrate" in line
+    assert "quietcrowd admin migrate" in line
 
 
 @pytest.mark.nightly

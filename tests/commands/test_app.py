@@ -6,46 +6,54 @@ from importlib import import_module, metadata
 
 import pytest
 from tests.programs import QUIETCROWD
-from typer.main import get_group
 
 import quietcrowd as qc
 from quietcrowd import commands
-from quietcrowd.commands.app import COMMANDS, app, load
+from quietcrowd.commands.app import COMMANDS, Application, app
 from quietcrowd.commands.main import main
 from quietcrowd.evaluation import Experiment
 from quietcrowd.inference import METHODS
 
 
-def all_commands():
-    """Return all commands with the words that name them."""
+def all_commands(group, *words):
+    """Return the placeholders of all commands with the words that name them."""
     found = {}
-    for name in COMMANDS:
-        command = load(name)
-        inner = getattr(command, "commands", None)
-        if inner is None:
-            found[name,] = command
-        else:
-            found |= {(name, one): inner[one] for one in inner}
+    for name, command in group.commands.items():
+        there = getattr(command, "commands", None)
+        found |= {(*words, name): command} if there is None else all_commands(command, *words, name)
     return found
 
 
-LOADED = all_commands()
+LISTED = all_commands(Application(name="quietcrowd"))
+LOADED = {words: listed.load() for words, listed in LISTED.items()}
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_is_listed_with_the_first_line_of_its_help(name):
-    assert COMMANDS[name][1] == load(name).help.splitlines()[0]
-    assert load(name).name == name
+@pytest.mark.parametrize("words", LISTED, ids=" ".join)
+def test_a_command_is_listed_with_the_first_line_of_its_help(words):
+    assert LISTED[words].help == LOADED[words].help.splitlines()[0]
+    assert LOADED[words].name == words[-1]
 
 
 def test_no_command_is_missing_from_the_table():
-    found = {}
+    declared = set()
     for module in pkgutil.walk_packages(commands.__path__, "quietcrowd.commands."):
-        there = getattr(import_module(module.name), "app", None)
-        if there is not None and there is not app:
-            name = module.name.removeprefix("quietcrowd.commands.")
-            found |= dict.fromkeys(get_group(there).commands, name)
-    assert found == {name: module for name, (module, _) in COMMANDS.items()}
+        there = vars(import_module(module.name)).values()
+        declared |= {
+            f"{one.__module__}:{one.__qualname__}".removeprefix("quietcrowd.commands.")
+            for one in there
+            if isinstance(one, type) and "epilog" in vars(one)
+        }
+    listed = [place for _, place in flat(COMMANDS)]
+    assert sorted(listed) == sorted(declared)
+
+
+def flat(table):
+    """Yield the lines and places of the commands of a table and its groups."""
+    for line, place in table.values():
+        if isinstance(place, str):
+            yield line, place
+        else:
+            yield from flat(place)
 
 
 @pytest.mark.parametrize("words", LOADED, ids=" ".join)
@@ -60,16 +68,16 @@ def test_the_help_fits_and_has_examples_that_can_be_copied(run, words):
         assert example in " ".join(output.split())
 
 
-@pytest.mark.parametrize("group", [(), ("campaign",)])
+@pytest.mark.parametrize("group", [(), ("campaign",), ("admin",), ("lab",)], ids=" ".join)
 def test_no_command_is_summed_up_with_dots(run, group):
     status, output, _ = run(*group, "--help")
     assert status == 0
     listed = output.partition("Commands:")[2].splitlines()[1:]
-    assert len(listed) >= 10
+    assert len(listed) >= 7
     assert [line for line in listed if line.endswith("...")] == []
 
 
-@pytest.mark.parametrize("command", [("infer",), ("evaluate",), ("campaign", "create")])
+@pytest.mark.parametrize("command", [("infer",), ("lab", "evaluate"), ("campaign", "create")])
 def test_the_help_lists_methods_and_parameters_in_80_columns(run, command):
     lines = run(*command, "--help")[1].splitlines()
     assert max(map(len, lines)) <= 80
@@ -88,14 +96,14 @@ def test_a_slip_is_answered_with_the_command_that_was_meant(run):
 @pytest.mark.parametrize(
     ("typed", "completed"),
     [
-        ("quietcrowd s", "synthesize"),
-        ("quietcrowd v", "verify-server"),
-        ("quietcrowd verify-server --j", "--json"),
-        ("quietcrowd campaign in", "invite"),
+        ("quietcrowd c", "convert"),
+        ("quietcrowd lab s", "synthesize"),
+        ("quietcrowd worker verify --j", "--json"),
+        ("quietcrowd campaign invites c", "create"),
         ("quietcrowd randomize --mechanism t", "two-layer"),
         ("quietcrowd infer --method w", "weighted-vote"),
         ("quietcrowd partition --dr", "--drop-invalid"),
-        ("quietcrowd rank --du", "--duplicates"),
+        ("quietcrowd lab rank --du", "--duplicates"),
     ],
 )
 def test_commands_options_and_choices_are_completed(monkeypatch, capsys, typed, completed):
@@ -119,21 +127,20 @@ def installed(monkeypatch):
 
 
 def test_commands_of_other_packages_are_listed(run, installed):
-    installed(budget="nowhere:app", demonstrate="nowhere:app")
+    installed(serve="nowhere:Serve", demonstrate="nowhere:Demonstrate")
     listed = run("--help")[1].partition("Commands:")[2].split()
-    assert listed.count("budget") == 1, "a command of quietcrowd goes first"
+    assert listed.count("serve") == 1, "a command of quietcrowd goes first"
     assert listed[-1] == "demonstrate"
-    assert run("budget", "--help")[0] == 0
+    assert run("serve", "--help")[0] == 0
     assert "Did you mean 'demonstrate'?" in run("demonstrat")[2]
 
 
 @pytest.mark.parametrize(
     ("value", "why"),
     [
-        ("nowhere:app", "ModuleNotFoundError: No module named 'nowhere'"),
-        ("quietcrowd.commands.lab.poll:nothing", "AttributeError: "),
-        ("quietcrowd.commands.lab.poll:app", "KeyError: 'broken'"),
-        ("quietcrowd.commands.lab.poll:poll", "AttributeError: "),
+        ("nowhere:Broken", "ModuleNotFoundError: No module named 'nowhere'"),
+        ("quietcrowd.commands.lab.poll:Nothing", "AttributeError: "),
+        ("quietcrowd.commands.lab.poll:ShuffledPoll", "AttributeError: "),
     ],
 )
 def test_a_broken_command_of_another_package_is_one_line(run, installed, value, why):
@@ -165,12 +172,12 @@ def test_what_nobody_foresaw_is_one_line_too(run, folder, monkeypatch):
         raise ZeroDivisionError("never\nforeseen")
 
     monkeypatch.setattr(Experiment, "run", fail)
-    status, _, errors = run("evaluate", folder)
+    status, _, errors = run("lab", "evaluate", folder)
     assert status == 2
     assert errors.count("\n") == 1
     assert "ZeroDivisionError: never foreseen" in errors
     monkeypatch.setenv("QUIETCROWD_DEBUG", "1")
-    monkeypatch.setattr(sys, "argv", ["quietcrowd", "evaluate", str(folder)])
+    monkeypatch.setattr(sys, "argv", ["quietcrowd", "lab", "evaluate", str(folder)])
     with pytest.raises(ZeroDivisionError):
         main()
 
@@ -209,8 +216,8 @@ def test_what_nobody_foresaw_is_one_line_too(run, folder, monkeypatch):
             ["randomize", "{folder}/answers.csv", "--labels", "a", "--levels", "1", "-o", "r.csv"],
             "use one of --labels",
         ),
-        (["evaluate", "{folder}", "--plot", "x.pdf"], "must end in .png"),
-        (["evaluate", "{folder}/answers.csv"], "give its directory"),
+        (["lab", "evaluate", "{folder}", "--plot", "x.pdf"], "must end in .png"),
+        (["lab", "evaluate", "{folder}/answers.csv"], "give its directory"),
         (["infer", "{folder}", "-o", "truths.ods"], "whose name ends in"),
         (["infer", "{folder}", "--non-private", "--seed", "-1"], "--seed"),
         (["randomize", "{folder}"], "name the file of the reports"),
@@ -231,11 +238,14 @@ def test_what_nobody_foresaw_is_one_line_too(run, folder, monkeypatch):
             ["randomize", "{folder}/answers.csv", "--labels", "no,maybe", "-o", "r.csv"],
             "row 0, column 'label'",
         ),
-        (["evaluate", "nowhere"], "this directory does not exist"),
-        (["evaluate", "{folder}", "-e", "a,b"], "--epsilon must be numbers separated by commas"),
-        (["evaluate", "{folder}", "--trials", "1"], "Invalid value for '--trials'"),
+        (["lab", "evaluate", "nowhere"], "this directory does not exist"),
         (
-            ["evaluate", "{folder}", "--method", "majority,weighted-vote:smoothing=-1"],
+            ["lab", "evaluate", "{folder}", "-e", "a,b"],
+            "--epsilon must be numbers separated by commas",
+        ),
+        (["lab", "evaluate", "{folder}", "--trials", "1"], "Invalid value for '--trials'"),
+        (
+            ["lab", "evaluate", "{folder}", "--method", "majority,weighted-vote:smoothing=-1"],
             "smoothing must be a finite number",
         ),
         (["demo", "-e", "-1"], "epsilon must be a number from 0 to 16"),
@@ -246,8 +256,8 @@ def test_what_nobody_foresaw_is_one_line_too(run, folder, monkeypatch):
             ["infer", "{folder}", "--non-private", "-o", "x.csv", "--workers-out", "x.csv"],
             "two outputs",
         ),
-        (["evaluate", "{folder}", "-e", "1,nan"], "an epsilon must be a finite number"),
-        (["evaluate", "{folder}", "-e", "1,-5"], "an epsilon must be a finite number"),
+        (["lab", "evaluate", "{folder}", "-e", "1,nan"], "an epsilon must be a finite number"),
+        (["lab", "evaluate", "{folder}", "-e", "1,-5"], "an epsilon must be a finite number"),
         (
             ["infer", "{folder}/answers.csv", "--non-private", "--labels", "no\nyes,x"],
             "is not a comma",

@@ -59,7 +59,7 @@ def test_an_unknown_parameter_is_told_which_ones_there_are(run, folder):
 
 
 def test_a_removed_mechanism_is_told_as_such(run):
-    status, _, errors = run("audit", "sampled-variance:delta=0.1")
+    status, _, errors = run("lab", "audit", "sampled-variance:delta=0.1")
     assert status == 2
     assert SENTENCE in errors
     assert errors.count("\n") == 1

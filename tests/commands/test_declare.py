@@ -1,9 +1,8 @@
 """Commands as classes: what is declared is what a command line takes, and what its help lists."""
 
 import pytest
-from typer.testing import CliRunner
 
-from quietcrowd.commands.declare import argument, command, option, option_group, typer_app
+from quietcrowd.commands.declare import argument, as_command, command, option, option_group
 
 SHARED = option("--size", "-s", min=1, help="How large.", default=3)
 
@@ -14,7 +13,7 @@ class OnServer:
     server_url: str = option(help="Where it is.", default="here")
 
 
-@command("send", epilog="The end.")
+@command(epilog="The end.")
 class Send(OnServer):
     """Send something.
 
@@ -29,7 +28,7 @@ class Send(OnServer):
         print(self.campaign, self.worker, self.server_url, self.size, self.quiet)
 
 
-@command("fetch")
+@command()
 class Fetch:
     """Fetch something."""
 
@@ -40,13 +39,14 @@ class Fetch:
 
 
 @pytest.fixture
-def call():
+def call(capsys):
     """Return a function that calls a command line and gives its status and output."""
-    app = typer_app(Send, Fetch)
+    commands = {"send": as_command(Send, "send"), "fetch": as_command(Fetch, "fetch")}
 
-    def called(*words):
-        done = CliRunner().invoke(app, words)
-        return done.exit_code, done.output
+    def called(name, *words):
+        with pytest.raises(SystemExit) as ended:
+            commands[name].main(words, prog_name=name)
+        return ended.value.code, capsys.readouterr().out
 
     return called
 

@@ -77,7 +77,7 @@ def test_what_is_suggested_and_described(run, odd, tmp_path):
     reports = tmp_path / "reports.csv"
     labels = ",".join(LOOK_LIKE_NUMBERS[:3])
     assert run("randomize", odd, "--labels", labels, "-e", 2, "-o", reports)[0] == 0
-    status, output, _ = run("suggest", reports, "--count", 30, "--json")
+    status, output, _ = run("lab", "suggest", reports, "--count", 30, "--json")
     assert status == 0
     suggested = json.loads(output)["tasks"]
     assert same(suggested, qc.suggest_tasks(qc.fit(qc.read_reports(reports)), 30))
@@ -87,18 +87,20 @@ def test_what_is_suggested_and_described(run, odd, tmp_path):
 @pytest.mark.slow
 def test_what_is_evaluated(run, folder):
     words = ("-e", "1", "-m", "one-layer", "--trials", 2)
-    status, output, _ = run("evaluate", folder, *words, "--json")
+    status, output, _ = run("lab", "evaluate", folder, *words, "--json")
     assert status == 0
     rows = json.loads(output)
     target = folder / "result.parquet"
-    assert run("evaluate", folder, *words, "-o", target)[0] == 0
+    assert run("lab", "evaluate", folder, *words, "-o", target)[0] == 0
     assert same(rows, pd.read_parquet(target))
 
 
 @pytest.mark.nightly
 def test_what_is_audited(run):
     words = ("one-layer", "--labels", "007,TRUE,nan", "-e", repr(1 / 3), "--simulate", 1)
-    status, output, _ = run("audit", *words, "--answers-per-worker", 2, "--samples", 200, "--json")
+    status, output, _ = run(
+        "lab", "audit", *words, "--answers-per-worker", 2, "--samples", 200, "--json"
+    )
     assert status == 0
     mechanism = qc.RandomizedResponse(domain=qc.Categorical(["007", "TRUE", "nan"]), epsilon=1 / 3)
     report = audit(mechanism, 2, draws=200, random_state=1)

@@ -18,7 +18,7 @@ def test_ctrl_c_is_one_line(run, folder, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Experiment, "run", stop)
-    assert run("evaluate", folder) == (130, "", "quietcrowd: stopped\n")
+    assert run("lab", "evaluate", folder) == (130, "", "quietcrowd: stopped\n")
 
 
 STOPPED_EARLY = """

@@ -43,7 +43,8 @@ def test_a_store_of_a_campaign_is_that_of_its_file(run, at_desk, tmp_path, least
     for place in range(7):
         at_desk.worker(one).send_values(*[place % 2] * (1 + place % 3))
     at_desk.client.post(f"/campaigns/{one}/close").raise_for_status()
-    assert run("campaign", "export", one, "-o", tmp_path / "r.parquet")[0] == 0
+    words = ("campaign", "export", one, "--content", "reports")
+    assert run(*words, "-o", tmp_path / "r.parquet")[0] == 0
     assert run("partition", tmp_path / "r.parquet", "-o", tmp_path / "of-file")[0] == 0
     status, _, errors = run("partition", "--campaign", one, "-o", tmp_path / "of-campaign")
     assert status == 0, errors

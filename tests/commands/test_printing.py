@@ -16,7 +16,7 @@ def test_markup_in_data_is_data(run, tmp_path, monkeypatch):
     (tmp_path / "dataset.json").write_text(
         json.dumps({"name": "[/v2]", "kind": "categorical", "domain": ["[/b]", "[red]"]})
     )
-    status, output, _ = run("evaluate", tmp_path, "-e", 1, "--trials", 2)
+    status, output, _ = run("lab", "evaluate", tmp_path, "-e", 1, "--trials", 2)
     assert status == 0
     assert "[/v2]" in output
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
@@ -33,7 +33,7 @@ def test_one_of_a_kind_is_singular(run, tmp_path):
     assert "\n1 report written to" in f"\n{errors}"
     assert "about it. Whether" in " ".join(errors.split())
     assert "1 task, 1 worker, 1 answer; " in run("infer", reports)[2]
-    assert "1 worker, 1 report, 1 campaign." in run("budget", reports)[2]
+    assert "1 worker, 1 report, 1 campaign." in run("lab", "budget", reports)[2]
     assert "1 answer.\n" in run("convert", answers)[2]
     assert "1 report written" in run("convert", reports, tmp_path / "again.csv")[2]
 
@@ -64,7 +64,7 @@ def test_an_id_does_not_move_the_cursor_of_a_terminal(run, tmp_path, monkeypatch
     assert "no\ufffd[2J" in errors
     assert clear not in run("describe", path)[1]
     run("randomize", path, "--labels", f"no{clear},yes", "-o", reports)
-    assert clear not in run("budget", reports)[1]
+    assert clear not in run("lab", "budget", reports)[1]
 
 
 def test_a_number_next_to_zero_has_no_sign(capsys, monkeypatch):
@@ -79,5 +79,5 @@ def test_an_id_in_a_pipe_is_no_formula(run, tmp_path):
     path, reports = tmp_path / "a.csv", tmp_path / "r.csv"
     path.write_text("task,worker,label\n=1+1,=2+2,no\n")
     run("randomize", path, "--labels", "no,yes", "-o", reports)
-    assert "\n'=2+2," in run("budget", reports)[1]
+    assert "\n'=2+2," in run("lab", "budget", reports)[1]
     assert "\n'=1+1," in run("infer", reports)[1]

@@ -1,4 +1,4 @@
-"""``quietcrowd serve``, ``campaign key`` and ``campaign backup``."""
+"""``quietcrowd serve``, ``admin create-key`` and ``admin backup``."""
 
 import json
 import re
@@ -19,12 +19,12 @@ from quietcrowd.campaign.store.opening import only_server, ready_database
 
 def test_keys_and_copies_are_made_beside_a_server(run, server, tmp_path):
     address = server.settings.database
-    status, key, _ = run("campaign", "key", "by command", "--database", address)
+    status, key, _ = run("admin", "create-key", "by command", "--database", address)
     assert status == 0
     assert server.client(key.strip()).get("/campaigns").status_code == 200
     if address.startswith("sqlite"):
         copy = tmp_path / "copy.db"
-        assert run("campaign", "backup", copy, "--database", address)[0] == 0
+        assert run("admin", "backup", copy, "--database", address)[0] == 0
         connection = sqlite3.connect(copy)
         [(count,)] = connection.execute("SELECT count(*) FROM api_key").fetchall()
         connection.close()
@@ -32,7 +32,7 @@ def test_keys_and_copies_are_made_beside_a_server(run, server, tmp_path):
 
 
 def test_a_key_may_have_an_end_and_replace_those_before(run, server):
-    words = ("campaign", "key", "ends by command", "--database", server.settings.database)
+    words = ("admin", "create-key", "ends by command", "--database", server.settings.database)
     keys, begun = [run(*words)[1].strip()], time.time()
     keys.append(run(*words, "--days", 2)[1].strip())
     end = 2 * 86_400
@@ -56,7 +56,7 @@ def test_a_second_server_of_a_file_is_refused_in_one_sentence(run, tmp_path, nam
 
 
 def test_a_database_that_is_not_there_is_one_sentence(run):
-    for words in (["serve", "--withdrawal-log", "none"], ["campaign", "key", "me"]):
+    for words in (["serve", "--withdrawal-log", "none"], ["admin", "create-key", "me"]):
         status, _, error = run(*words, "--database", "postgresql://me:secret@127.0.0.1:1/name")
         assert status == 2
         assert "cannot be used" in error

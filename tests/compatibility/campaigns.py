@@ -82,7 +82,7 @@ def write_campaigns(folder: Path) -> None:
     with TemporaryDirectory() as place:
         database = Path(place) / "server.db"
         url = f"sqlite:///{database}"
-        key = command("campaign", "key", "birds", "--database", url).strip()
+        key = command("admin", "create-key", "birds", "--database", url).strip()
         with served(database, "--no-infer") as address, requester(address, key) as desk:
             ids = _open_campaigns(desk)
             _answer(address, ids, Path(place), folder / "devices")
@@ -90,7 +90,7 @@ def write_campaigns(folder: Path) -> None:
             for name in CAMPAIGNS:
                 _wait_for_results(desk, ids[name])
             desk.post(f"/campaigns/{ids['closed']}/close").raise_for_status()
-            command("campaign", "backup", folder / "server.db", "--database", url)
+            command("admin", "backup", folder / "server.db", "--database", url)
     write_json(folder / "access.json", {"key": key, "campaigns": ids})
     for name, found in use(folder, forget=()).items():
         write_json(folder / f"{name}.json.gz", found)
@@ -176,7 +176,7 @@ def use(folder: Path, *, forget: Iterable[str] = CAMPAIGNS) -> dict[str, Any]:
     ids = access["campaigns"]
     with TemporaryDirectory() as place:
         database = Path(shutil.copy(folder / "server.db", place))
-        command("campaign", "migrate", "--no-backup", "--database", f"sqlite:///{database}")
+        command("admin", "migrate", "--no-backup", "--database", f"sqlite:///{database}")
         _forget_results(database, [ids[name] for name in forget])
         devices = private_copy(folder / "devices", Path(place) / "devices")
         with served(database) as address, requester(address, access["key"]) as desk:

@@ -43,7 +43,7 @@ def test_a_server_runs_as_nobody_on_a_root_that_is_read_only(image, tmp_path):
     """Truths are inferred, too, by the compiled kernels."""
     assert image.user not in {"root", "0"}
     port = free_port()
-    key = image.run("quietcrowd", "campaign", "key", "requester")
+    key = image.run("quietcrowd", "admin", "create-key", "requester")
     assert key.status == 0, key.errors
     log = tmp_path / "log"
     with container.run_read_only(image, log, *image.command, "--port", str(port)) as server:

@@ -26,7 +26,7 @@ def test_answers_and_reports_are_no_comparisons(tmp_path):
     assert not holds_comparisons(tmp_path / "answers.csv")
     device = qc.RandomizedResponse(domain=answers.domain, epsilon=1.0)
     qc.write_reports(device.randomize(answers), tmp_path / "reports.parquet")
-    with pytest.raises(FormatError, match="on the command line: quietcrowd rank"):
+    with pytest.raises(FormatError, match="on the command line: quietcrowd lab rank"):
         read_comparisons(tmp_path / "reports.parquet")
 
 

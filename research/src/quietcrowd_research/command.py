@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from quietcrowd.commands import options
-from quietcrowd.commands.declare import argument, command, option, typer_app
+from quietcrowd.commands.declare import argument, command, option
 from quietcrowd.commands.files import check_targets
 from quietcrowd.commands.lab.evaluate import hand_over
 from quietcrowd.commands.printing import note, plain_table, tell
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ALL = "all"
 
 
-@command("reproduce")
+@command()
 class Reproduce:
     """Run the experiments behind published figures and tables.
 
@@ -194,6 +194,3 @@ def _compare(figures: Mapping[str, Figure], seed: int) -> int:
             flush=True,
         )
     return 1 if wrong else 0
-
-
-app = typer_app(Reproduce)

@@ -1,4 +1,4 @@
-"""Application with a table of commands, whose modules are imported on demand."""
+"""Application with a table of commands, whose modules are imported when they are called."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import errno
 import os
 import sys
 import warnings
+from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 from typer.core import TyperCommand, TyperGroup
-from typer.main import get_group
 
 from quietcrowd.commands.printing import tell
 from quietcrowd.exceptions import MissingExtraError, QuietcrowdError, QuietcrowdWarning
@@ -21,99 +22,172 @@ if TYPE_CHECKING:
 
 DEBUG = "QUIETCROWD_DEBUG"
 
-COMMANDS = {
-    "randomize": ("randomize", "Randomise answers, as the workers' devices do."),
-    "infer": ("infer", "Infer truths and workers' quality from reports."),
-    "rank": ("lab.rank", "Rank items by paired comparisons, from reports or plain."),
-    "plan": ("plan", "Predict the error of a campaign before the first answer."),
-    "suggest": ("lab.suggest", "Suggest which tasks to ask next."),
-    "best-mechanism": (
-        "plan",
-        "Tell which mechanism errs least, by public facts.",
+Table: TypeAlias = Mapping[str, tuple[str, "str | Table"]]
+"""Commands by name: the first line of the help, and a module and its class, or a group's table."""
+
+COMMANDS: Table = {
+    "demo": ("Run a campaign with a simulated crowd on this machine.", "demo:Demo"),
+    "infer": ("Infer truths and workers' quality from reports.", "infer:Infer"),
+    "randomize": ("Randomize answers, as the workers' devices do.", "randomize:Randomize"),
+    "plan": ("Predict the error of a campaign before the first answer.", "plan:Plan"),
+    "best-mechanism": ("Rank mechanisms by their error, from public facts.", "plan:RankMechanisms"),
+    "campaign": (
+        "Manage campaigns on a server.",
+        {
+            "create": ("Create a draft with tasks and print its id.", "campaign.create:Create"),
+            "list": ("List your campaigns.", "campaign.manage:ListCampaigns"),
+            "open": ("Open a campaign for workers.", "campaign.manage:Open"),
+            "close": ("Close a campaign, now or after a day.", "campaign.manage:Close"),
+            "delete": ("Delete a campaign permanently.", "campaign.manage:Delete"),
+            "dashboard": ("Print a link to the dashboard.", "campaign.manage:Dashboard"),
+            "export": ("Export truths, reports or all results.", "campaign.export:Export"),
+            "workers": (
+                "Exclude, include or erase workers.",
+                {
+                    "exclude": ("Exclude workers from results.", "campaign.workers:Exclude"),
+                    "include": ("Include excluded workers again.", "campaign.workers:Include"),
+                    "erase": ("Delete a worker permanently.", "campaign.workers:Erase"),
+                },
+            ),
+            "invites": (
+                "Create and revoke invites.",
+                {
+                    "create": (
+                        "Create links, each for one worker.",
+                        "campaign.invites:CreateInvites",
+                    ),
+                    "revoke": ("Revoke invites.", "campaign.invites:RevokeInvites"),
+                },
+            ),
+        },
     ),
-    "evaluate": (
-        "lab.evaluate",
-        "Measure what privacy costs where truths are known.",
+    "serve": ("Serve campaigns until stopped.", "serve:Serve"),
+    "convert": ("Convert answers, reports or truths into another format.", "convert:Convert"),
+    "describe": ("Count answers, workers, tasks and labels of a file.", "describe:Describe"),
+    "partition": ("Create a store for data larger than memory.", "partition:Partition"),
+    "worker": (
+        "Answer campaigns, and verify servers.",
+        {
+            "answer": ("Answer a campaign with randomized reports.", "worker.answer:Answer"),
+            "verify": (
+                "Compare a server's page for workers with this release.",
+                "worker.verify:Verify",
+            ),
+        },
     ),
-    "partition": ("partition", "Make a store for infer, of data larger than memory."),
-    "audit": ("lab.audit", "Test the guarantee of a mechanism."),
-    "synthesize": ("lab.synthesize", "Make synthetic claims from real ones (trusted collector)."),
-    "budget": ("lab.budget", "Tell what each worker has spent."),
-    "poll": ("lab.poll", "Shuffle the reports of one question, and count."),
-    "answer": (
-        "worker.answer",
-        "Answer a campaign's questions. They stay here: what is sent is randomised.",
+    "admin": (
+        "Manage keys and the database of a server.",
+        {
+            "create-key": ("Create a key for a requester.", "admin.keys:CreateKey"),
+            "list-keys": ("List your keys.", "admin.keys:ListKeys"),
+            "revoke-key": ("Revoke one of your keys.", "admin.keys:RevokeKey"),
+            "backup": ("Copy a database while its server runs.", "admin.copies:Backup"),
+            "restore": ("Restore a copy of a database.", "admin.copies:Restore"),
+            "migrate": ("Migrate a database to this version.", "admin.database:Migrate"),
+            "clock": ("Compare the clock with the server's last day.", "admin.database:Clock"),
+            "doctor": ("Check a database, its journal and its copies.", "admin.database:Doctor"),
+        },
     ),
-    "verify-server": (
-        "worker.verify",
-        "Compare a server's page for workers with this release.",
+    "lab": (
+        "Run experiments, audits and polls.",
+        {
+            "audit": ("Test the guarantee of a mechanism.", "lab.audit:Audit"),
+            "evaluate": (
+                "Measure the cost of privacy if truths are known.",
+                "lab.evaluate:Evaluate",
+            ),
+            "rank": ("Rank items by paired comparisons.", "lab.rank:Rank"),
+            "poll": ("Shuffle and count the reports of one question.", "lab.poll:Poll"),
+            "suggest": ("Suggest which tasks to ask next.", "lab.suggest:Suggest"),
+            "synthesize": (
+                "Create synthetic claims, as a trusted collector.",
+                "lab.synthesize:Synthesize",
+            ),
+            "budget": ("Print the privacy loss of each worker.", "lab.budget:Budget"),
+        },
     ),
-    "describe": ("describe", "Tell how sparse answers are, and which labels occur."),
-    "convert": ("convert", "Convert answers, reports or truths into another format."),
-    "serve": ("serve", "Serve campaigns, until stopped."),
-    "demo": ("demo", "Play a campaign on this machine, with a simulated crowd."),
-    "campaign": ("campaign.manage", "Manage campaigns on a server, and read their results."),
 }
-"""Module of each command, and the first line of its help."""
 
-
-GROUP = "quietcrowd.commands"
-"""Entry points of other packages: the name of a command, and the Typer application with it."""
+ENTRY_POINTS = "quietcrowd.commands"
+"""Group of entry points of other packages: the name of a command, and its class."""
 
 RESEARCH = {"reproduce"}
 """Commands of quietcrowd-research."""
 
 
-class CommandTable(TyperGroup):
-    """Group that lists commands by `COMMANDS` and imports only the one that is called.
+class _Listed(TyperCommand):
+    """Placeholder of a command without its options, for help and completion."""
 
-    Help and completion list placeholders without options. Commands of other packages are looked up
-    for these, and for a name that is not in `COMMANDS`.
+    def __init__(self, name: str, line: str | None, load: Callable[[], TyperCommand]) -> None:
+        super().__init__(name, help=line)
+        self.load = load
+
+
+class CommandGroup(TyperGroup):
+    """Group that lists the commands of a table and imports only the one that is called."""
+
+    def __init__(self, *, table: Table = COMMANDS, **attributes: Any) -> None:
+        super().__init__(**{"rich_markup_mode": None, **attributes})
+        for name, (line, place) in table.items():
+            self.add_command(
+                _Listed(name, line, partial(load, place, name))
+                if isinstance(place, str)
+                else CommandGroup(name=name, help=line, table=place)
+            )
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse arguments; without any, print the help."""
+        return super().parse_args(ctx, args if args or ctx.resilient_parsing else ["--help"])
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Return the name of a command, the command itself, and its arguments."""
+        name, found, rest = super().resolve_command(ctx, args)
+        return name, found.load() if isinstance(found, _Listed) else found, rest
+
+
+class Application(CommandGroup):
+    """Group with the commands of other packages too, which are looked up for help and their names.
+
+    They come last.
     """
 
-    def __init__(self, **attributes: Any) -> None:
-        super().__init__(**attributes)
-        self._points: dict[str, EntryPoint] | None = None
-        for name, (_, line) in COMMANDS.items():
-            self.add_command(TyperCommand(name, help=line))
-
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of all commands, those of other packages last."""
-        self._installed()
+        """Return the names of all commands."""
+        self._add_installed()
         return super().list_commands(ctx)
 
-    def resolve_command(
-        self, ctx: Any, args: list[str]
-    ) -> tuple[str | None, TyperCommand | TyperGroup | None, list[str]]:
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Return the name of a command, the command itself, and its arguments."""
-        if args[0] not in COMMANDS and args[0] not in self._installed() and args[0] in RESEARCH:
-            raise MissingExtraError("commands.command-of-research", command=args[0])
-        name, listed, rest = super().resolve_command(ctx, args)
-        if listed is None or name in COMMANDS:
-            return name, None if listed is None else load(str(name)), rest
-        return name, _load_installed(self._installed()[str(name)]), rest
+        if args[0] not in self.commands:
+            self._add_installed()
+            if args[0] in RESEARCH - self.commands.keys():
+                raise MissingExtraError("commands.command-of-research", command=args[0])
+        return super().resolve_command(ctx, args)
 
-    def _installed(self) -> dict[str, EntryPoint]:
-        """Look up the commands of other packages once, and list each by its package's summary."""
-        if self._points is None:
-            from importlib.metadata import entry_points
+    def _add_installed(self) -> None:
+        from importlib.metadata import entry_points
 
-            found = {point.name: point for point in entry_points(group=GROUP)}
-            self._points = {name: found[name] for name in found.keys() - COMMANDS.keys()}
-            for name, point in sorted(self._points.items()):
+        for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name):
+            if point.name not in self.commands:
                 summary = point.dist.metadata["Summary"] if point.dist else None
-                self.add_command(TyperCommand(name, help=summary))
-        return self._points
+                self.add_command(_Listed(point.name, summary, partial(_load_installed, point)))
 
 
-def load(name: str) -> TyperCommand | TyperGroup:
-    """Import a command by its name."""
-    return _command_of(import_module(f"quietcrowd.commands.{COMMANDS[name][0]}").app, name)
+def load(place: str, name: str) -> TyperCommand:
+    """Import a command of this package."""
+    module, _, declared = place.partition(":")
+    return _as_command(getattr(import_module(f"quietcrowd.commands.{module}"), declared), name)
 
 
-def _load_installed(point: EntryPoint) -> TyperCommand | TyperGroup:
+def _as_command(declared: type[Any], name: str) -> TyperCommand:
+    from quietcrowd.commands.declare import as_command  # with attrs
+
+    return as_command(declared, name)
+
+
+def _load_installed(point: EntryPoint) -> TyperCommand:
     try:
-        return _command_of(point.load(), point.name)
+        return _as_command(point.load(), point.name)
     except Exception as error:
         package = point.dist.name if point.dist else point.value
         raise QuietcrowdError(
@@ -125,14 +199,9 @@ def _load_installed(point: EntryPoint) -> TyperCommand | TyperGroup:
         ) from error
 
 
-def _command_of(application: Any, name: str) -> TyperCommand | TyperGroup:
-    command: Any = get_group(application).commands[name]
-    return command  # type: ignore[no-any-return]
-
-
 app = typer.Typer(
     name="quietcrowd",
-    cls=CommandTable,
+    cls=Application,
     help="Find what is true from a crowd's answers without anyone having to see them.",
     pretty_exceptions_enable=False,
     rich_markup_mode=None,

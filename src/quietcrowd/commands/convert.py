@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from quietcrowd.answer_errors import ADVICE, check_ids
 from quietcrowd.commands import options
-from quietcrowd.commands.declare import argument, command, option, typer_app
+from quietcrowd.commands.declare import argument, command, option
 from quietcrowd.commands.files import LIST_FORMATS, check_label_config
 from quietcrowd.commands.printing import counted, note, print_frame
 from quietcrowd.commands.streams import STREAM, from_stdin, place_of, to_stdout
@@ -49,7 +49,7 @@ def _format(flag: str, what: str) -> Any:
     )
 
 
-@command("convert")
+@command()
 class Convert:
     """Convert answers, reports or truths into another format.
 
@@ -253,6 +253,3 @@ def _questions_of(
         f"worker loses about it is {len(known)} times the epsilon of one answer."
     )
     return answers.to_frame("pyarrow")
-
-
-app = typer_app(Convert)

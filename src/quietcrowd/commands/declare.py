@@ -9,6 +9,7 @@ from typing import Annotated, Any, TypeVar, dataclass_transform, get_type_hints
 import typer
 from attrs import NOTHING, Attribute, field, fields, frozen
 from typer.core import TyperCommand
+from typer.main import get_command
 
 C = TypeVar("C")
 
@@ -35,9 +36,9 @@ def option_group(title: str | None = None) -> Callable[[type[C]], type[C]]:
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option, argument))
-def command(name: str, *, epilog: str | None = None) -> Callable[[type[C]], type[C]]:
+def command(*, epilog: str | None = None) -> Callable[[type[C]], type[C]]:
     """Declare a command: its docstring is the help, and its method `run` the body."""
-    return _declared(command_settings={"name": name, "epilog": epilog})
+    return _declared(epilog=epilog)
 
 
 def _declared(**attributes: Any) -> Callable[[type[C]], type[C]]:
@@ -58,12 +59,11 @@ def _flags(one: Attribute[Any]) -> tuple[str, ...]:
     return one.metadata["names"] or (f"--{one.name.replace('_', '-')}",)
 
 
-def typer_app(*declared: Any, **settings: Any) -> typer.Typer:
-    """Return an application with declared commands; `settings` are those of `typer.Typer`."""
-    app = typer.Typer(rich_markup_mode=None, **settings)
-    for one in declared:
-        app.command(cls=_TitledOptions, **one.command_settings)(_as_function(one))
-    return app
+def as_command(declared: type[Any], name: str) -> TyperCommand:
+    """Return a declared command under a name."""
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command(name, cls=_TitledOptions, epilog=declared.epilog)(_as_function(declared))
+    return get_command(app)  # type: ignore[return-value]
 
 
 def _as_function(declared: type[Any]) -> Callable[..., None]:

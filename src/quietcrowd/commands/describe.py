@@ -12,7 +12,7 @@ import typer
 
 from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.commands import options
-from quietcrowd.commands.declare import argument, command, option, typer_app
+from quietcrowd.commands.declare import argument, command, option
 from quietcrowd.commands.files import is_store, read_gold
 from quietcrowd.commands.printing import console, note, plain_table
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from quietcrowd.datasets.description import Description, Spread
 
 
-@command("describe")
+@command()
 class Describe:
-    """Tell how sparse answers are, and which labels occur.
+    """Count answers, workers, tasks and labels of a file.
 
     And how much each worker answered, how many rows repeat an answer, and what known truths say.
     Answers are counted as they are: show the counts to nobody who may not see the answers.
@@ -160,6 +160,3 @@ def _labels(found: Description) -> Any:
             cells += [f"{count:,}", f"{count / sum(counts.values()):.1%}"]
         table.add_row(Text(one_line(label)), *cells)
     return table
-
-
-app = typer_app(Describe)

@@ -13,7 +13,7 @@ import typer
 from quietcrowd.answers import Answers
 from quietcrowd.commands import options
 from quietcrowd.commands.choices import METHODS_LISTED, choose_method, method_option
-from quietcrowd.commands.declare import argument, command, option, typer_app
+from quietcrowd.commands.declare import argument, command, option
 from quietcrowd.commands.files import LIST_FORMATS, PlainAnswers, check_outputs, is_store, read_gold
 from quietcrowd.commands.printing import (
     closing_words,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from quietcrowd.inference.fitting import FittingMethod
 
 
-@command("infer", epilog=METHODS_LISTED)
+@command(epilog=METHODS_LISTED)
 class Infer(PlainAnswers):
     """Infer truths and workers' quality from reports.
 
@@ -251,6 +251,3 @@ def _sets_for(target: Path, estimate: TruthEstimate[Any]) -> Any:
             raise ParameterError("commands.label-with-comma", held=held[0])
         table = table.set_column(1, "labels", pc.binary_join(table["labels"], ","))
     return table.to_pandas()
-
-
-app = typer_app(Infer)

@@ -13,7 +13,7 @@ def main() -> None:
     """Run the command line; bad input prints one line, no traceback, and exits with status 2."""
     before = {number: signal.signal(number, _stop) for number in _ending()}
     try:
-        sys.exit(_run(sys.argv[1:] or ["--help"]))
+        sys.exit(_run(sys.argv[1:]))
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from quietcrowd.commands import options
 from quietcrowd.commands.campaign.client import OnServer, check_id
 from quietcrowd.commands.campaign.export import download_parquet
-from quietcrowd.commands.declare import argument, command, option, typer_app
+from quietcrowd.commands.declare import argument, command, option
 from quietcrowd.commands.files import tell_dropped
 from quietcrowd.commands.options import PossibleAnswers
 from quietcrowd.commands.printing import counted, note
@@ -27,9 +27,9 @@ _ROWS_OF_CAMPAIGN = 1_000_000
 """Rows per partition of a campaign: half the default, so 10^7 reports need at most 0.5 GB."""
 
 
-@command("partition")
+@command()
 class Partition(PossibleAnswers, OnServer):
-    """Make a store for infer, of data larger than memory.
+    """Create a store for data larger than memory.
 
     A store is a folder of partitions, which infer passes over one by one.
 
@@ -140,6 +140,3 @@ def _tell(store: Store) -> None:
         note("The store holds the answers themselves: who can read the folder can read them.")
     elif store.simulated:
         note("These reports are simulated: they protect nobody.")
-
-
-app = typer_app(Partition)

@@ -12,7 +12,7 @@ import typer
 
 from quietcrowd.commands import options
 from quietcrowd.commands.choices import choose_mechanism, mechanism_option
-from quietcrowd.commands.declare import command, option, option_group, option_names, typer_app
+from quietcrowd.commands.declare import command, option, option_group, option_names
 from quietcrowd.commands.files import check_targets
 from quietcrowd.commands.makers import BestMechanism, ranking_of, ranking_rows, sized_maker
 from quietcrowd.commands.options import PossibleAnswers
@@ -77,7 +77,7 @@ class NumberCrowdOptions:
     )
 
 
-@command("plan")
+@command()
 class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions):
     """Predict the error of a campaign before the first answer.
 
@@ -261,9 +261,9 @@ class _Bar:
         self.bar.stop()
 
 
-@command("best-mechanism")
+@command()
 class RankMechanisms(PossibleAnswers):
-    """Tell which mechanism errs least, by public facts.
+    """Rank mechanisms by their error, from public facts.
 
     The same facts give the same choice. -m best of other commands takes the first one.
 
@@ -299,6 +299,3 @@ class RankMechanisms(PossibleAnswers):
                     f"Left out: {one}", 80, subsequent_indent="  ", break_on_hyphens=False
                 )
             )
-
-
-app = typer_app(Plan, RankMechanisms)

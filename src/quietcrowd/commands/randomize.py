@@ -10,7 +10,7 @@ from typing import Any
 from quietcrowd.answers import Answers
 from quietcrowd.commands import options
 from quietcrowd.commands.choices import Privacy, choose_mechanism
-from quietcrowd.commands.declare import argument, command, option, typer_app
+from quietcrowd.commands.declare import argument, command, option
 from quietcrowd.commands.files import (
     PlainAnswers,
     check_outputs,
@@ -28,9 +28,9 @@ from quietcrowd.formats.files import check_new
 from quietcrowd.mechanisms import Mechanism, Reports
 
 
-@command("randomize")
+@command()
 class Randomize(Privacy, PlainAnswers):
-    """Randomise answers, as the workers' devices do.
+    """Randomize answers, as the workers' devices do.
 
     Overwrites nothing: fresh noise on the same answers reveals more of them.
 
@@ -152,6 +152,3 @@ def _write(reports: Reports, output: Path, table: Answers) -> None:
         write_reports(reports, place)
     written = f"{counted(len(reports), 'report')} written to {place_of(output)}"
     note(f"{written}; workers: {len(table.workers):,}.")
-
-
-app = typer_app(Randomize)

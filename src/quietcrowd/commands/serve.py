@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from quietcrowd.campaign.extra import require_server
 from quietcrowd.commands import options
-from quietcrowd.commands.declare import command, option, option_group, option_names, typer_app
+from quietcrowd.commands.declare import command, option, option_group, option_names
 from quietcrowd.commands.printing import note
 from quietcrowd.exceptions import ParameterError
 
@@ -107,9 +107,9 @@ class InferenceSettings:
     )
 
 
-@command("serve")
+@command()
 class Serve(DatabaseSettings, NetworkSettings, InferenceSettings):
-    """Serve campaigns, until stopped.
+    """Serve campaigns until stopped.
 
     Put a server with HTTPS in front of it: workers' devices require HTTPS.
 
@@ -193,6 +193,3 @@ def _require_departures(settings: Settings) -> None:
     """Require a separate place for withdrawals with PostgreSQL: a dump must not contain them."""
     if settings.withdrawal_log is None and settings.database.startswith("postgresql"):
         raise ParameterError("commands.departures-missing")
-
-
-app = typer_app(Serve)

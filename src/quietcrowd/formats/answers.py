@@ -137,7 +137,7 @@ def read_comparisons(
     `columns` are those of workers, left items, right items and chosen items. Errors are those of
     `read_answers` and `comparison_answers`.
     """
-    _refuse_reports(path, file_format, "rank")
+    _refuse_reports(path, file_format, "lab rank")
     table = read_table(path, columns, file_format=file_format)
     worker, left, right, label = columns
     try:

@@ -106,7 +106,7 @@ def test_a_damaged_database_is_not_ready(start_server):
     damage(own.database.path, "participant")
     check_problem(worker.client.get("/me/tasks"), 503, "unavailable")
     detail = check_problem(own.client().get("/readyz"), 503, "damaged")["detail"]
-    assert "quietcrowd campaign restore" in detail
+    assert "quietcrowd admin restore" in detail
     assert own.client().get("/healthz").status_code == 200
 
 

@@ -190,7 +190,7 @@ def test_a_clock_that_is_held_is_told(tmp_path):
     settings = Settings(database=f"sqlite:///{tmp_path}/q.db")
     told = lines(settings, clock=Clock(now=86_400.0 * 21_000, seen=20_800))
     assert "Warning: The clock says 2027-07-01, and the last day seen is 2026-12-13." in told
-    assert "campaign clock --confirm" in told
+    assert "admin clock --confirm" in told
     assert "Warning" not in lines(settings)
 
 

@@ -89,4 +89,4 @@ def test_an_implausible_clock_is_described():
     told = Clock(now=(TODAY + 200) * DAY, seen=TODAY).describe()
     assert "2027-07-01" in told
     assert "2026-12-13" in told
-    assert "campaign clock --confirm" in told
+    assert "admin clock --confirm" in told

@@ -176,9 +176,9 @@ def test_an_older_database_is_changed_by_nobody_who_was_not_asked_to(database):
     upgrade_to(database, "0001")
     settings = Settings(database=f"sqlite:///{database.path}")
     for use in (lambda one: ready_beside_server(one, settings), require_current):
-        with pytest.raises(FormatError, match="quietcrowd campaign migrate"):
+        with pytest.raises(FormatError, match="quietcrowd admin migrate"):
             use(database)
-    with pytest.raises(FormatError, match="quietcrowd campaign migrate"), ready_database(settings):
+    with pytest.raises(FormatError, match="quietcrowd admin migrate"), ready_database(settings):
         pass
     assert [one.name for one in pending(database)] == all_revisions()[1:]
     assert revision(database) == "0001"
@@ -315,7 +315,7 @@ def test_a_database_that_only_has_a_key_is_empty(settings, lose):
     leave(settings, 1)
     lost = lose()
     with closing(Database.open(lost.database)) as database:
-        migrate(database)  # as `campaign key` without --withdrawal-log
+        migrate(database)  # as `admin create-key` without --withdrawal-log
     refused(lost, "has 1 entries")
 
 

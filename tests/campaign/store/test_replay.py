@@ -1,4 +1,4 @@
-"""Nobody comes back with a copy: of SQLite by `campaign backup`, of PostgreSQL by pg_dump."""
+"""Nobody comes back with a copy: of SQLite by `admin backup`, of PostgreSQL by pg_dump."""
 
 import signal
 import sys

@@ -79,7 +79,7 @@ def test_the_former_database_is_kept_beside(settings, copy, tmp_path):
     with database.write() as connection:
         connection.exec_driver_sql("INSERT INTO requester VALUES (x'00', 'former')")
     keep(settings)
-    _, former = restore(copy, settings, NOW)  # while somebody has it open, as `campaign key`
+    _, former = restore(copy, settings, NOW)  # while somebody has it open, as `admin create-key`
     database.close()
     assert former == tmp_path / "here" / "q.db.copy-20270115T080000Z"
     with closing(sqlite3.connect(former)) as connection:

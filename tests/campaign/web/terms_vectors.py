@@ -204,9 +204,7 @@ def guarantees():
     base |= {"claimed_epsilon": 1.0, "assumptions": (), "source": ""}
     yield PrivacyGuarantee(**base)
     for loss in (0.0, 1e-300, 0.1, 1.0, math.log(9), 6.906, 6.91, 1000.5, math.inf):
-        yield PrivacyGuarantee(
-            **base | {"answers": 12_345, "epsilon": loss, "total_epsilon": loss}
-        )
+        yield PrivacyGuarantee(**base | {"answers": 12_345, "epsilon": loss, "total_epsilon": loss})
     more = {"answers": 2, "linked": 1_000, "linked_epsilon": 3.0, "tasks": 2_000}
     yield PrivacyGuarantee(**base | more | {"participation_protected": True})
 

@@ -15,7 +15,7 @@ from quietcrowd.campaign.results.shown import ShownResults
 def test_an_export_that_breaks_off_leaves_the_one_before(run, at_desk, monkeypatch, tmp_path, name):
     one = at_desk.campaign(join_mode="open")
     at_desk.worker(one).send_values(1, 0, 1)
-    words = ("campaign", "export", one, "-o", tmp_path / name)
+    words = ("campaign", "export", one, "--content", "reports", "-o", tmp_path / name)
     assert run(*words)[0] == 0
     before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
 
@@ -36,7 +36,7 @@ MANY = 20_000
 def test_results_are_one_line_of_json(run, at_desk, server, rows):
     campaign = at_desk.campaign()
     put(server, campaign, "one", rows)
-    status, output, errors = run("campaign", "results", campaign)
+    status, output, errors = run("campaign", "export", campaign, "--json")
     assert (status, errors, output.count("\n")) == (0, "", 1)
     assert json.loads(output) == at_desk.client.get(f"/campaigns/{campaign}/results").json()
 
@@ -58,7 +58,7 @@ def test_results_that_are_replaced_meanwhile_are_fetched_anew(
         return require(self, connection)
 
     monkeypatch.setattr(ShownResults, "_require_same", replace)
-    status, output, errors = run("campaign", "results", campaign)
+    status, output, errors = run("campaign", "export", campaign, "--json")
     if times == 1:
         assert status == 0
         assert {row["of"] for row in json.loads(output)["workers"]} == {"1"}

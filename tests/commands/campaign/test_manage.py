@@ -5,14 +5,10 @@ from xml.etree import ElementTree
 
 import httpx
 import pytest
-from sqlalchemy import update
 from tests.campaign.promises import PROMISES, WORDS
 
 import quietcrowd as qc
 from quietcrowd.campaign.results.inference_process import Inferrer
-from quietcrowd.campaign.store import tables
-from quietcrowd.campaign.store.requesters import issue_key
-from quietcrowd.campaign.terms.tokens import key_id, token_hash
 from quietcrowd.formats.platforms.label_studio_config import read_label_config
 
 TASKS = 'task,question,gold\na,"Is it\na bird?",yes\nb,B?,\nc,C?,\n'
@@ -44,7 +40,7 @@ def test_a_campaign_from_the_first_command_to_the_last(run, at_desk, server, tmp
     opened = run("campaign", "open", one)
     assert opened[0] == 0
     assert "as likely as not" in opened[2]
-    links = run("campaign", "invite", one, "--count", 3)[1].splitlines()
+    links = run("campaign", "invites", "create", one, "--count", 3)[1].splitlines()
     for link in links:
         address, invite = link.split("#i=")
         assert address == f"{server.url}/j/{one}"
@@ -53,11 +49,11 @@ def test_a_campaign_from_the_first_command_to_the_last(run, at_desk, server, tmp
         worker.send_values(1, 0, 1)
     closed = run("campaign", "close", one)
     assert "9 reports of 3 workers" in closed[2]
-    refused = run("campaign", "results", one)
+    refused = run("campaign", "export", one, "--json")
     assert refused[0] == 2
     assert "There are no results yet" in refused[2]
     Inferrer(server.database).infer(bytes.fromhex(one))
-    results = run("campaign", "results", one)
+    results = run("campaign", "export", one, "--json")
     assert json.loads(results[1])["reports"] == 9
     assert "assumption: MajorityVote ignores the noise" in results[2]
     for name in ("r.jsonl", "r.csv", "r.csv.gz", "r.parquet", "r.json"):
@@ -74,41 +70,59 @@ def test_a_campaign_from_the_first_command_to_the_last(run, at_desk, server, tmp
         assert (tmp_path / f"{name}.mechanism.json").exists()
         assert len(qc.read_reports(tmp_path / name)) == 9
     for name in ("truths.csv", "truths.jsonl", "truths.json"):
-        written = run("campaign", "export", one, "--truths", "-o", tmp_path / name)
+        written = run("campaign", "export", one, "-o", tmp_path / name)
         assert written[0] == 0, written
         assert len(qc.read_truths(tmp_path / name)) == 3
-    refused = run("campaign", "export", one, "--truths", "-o", tmp_path / "t.parquet")
+    refused = run("campaign", "export", one, "-o", tmp_path / "t.parquet")
     assert (refused[0], "a file of truths must end in" in refused[2]) == (2, True)
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("open", "f" * 32), "the server rejected the request: There is no such thing here"),
-        (("open", "Birds"), "a campaign's id is 32 hexadecimal digits; got 'Birds'"),
-        (("delete", "F" * 32), "a campaign's id is 32 hexadecimal digits"),
-        (("results", "f" * 32, "--key", "qck_wrong"), "missing or unknown"),
-        (("close", "f" * 32, "--key", ""), "set the requester's key"),
-        (("close", "f" * 32, "--server", "http://127.0.0.1:1"), "cannot be reached"),
-        (("close", "f" * 32, "--server", "http://10.0.0.1:1"), "without encryption"),
         (
-            ("close", "f" * 32, "--server", "crowd.example"),
+            ("campaign", "open", "f" * 32),
+            "the server rejected the request: There is no such thing here",
+        ),
+        (("campaign", "open", "Birds"), "a campaign's id is 32 hexadecimal digits; got 'Birds'"),
+        (("campaign", "delete", "F" * 32), "a campaign's id is 32 hexadecimal digits"),
+        (("campaign", "export", "f" * 32, "--json", "--key", "qck_wrong"), "missing or unknown"),
+        (("campaign", "close", "f" * 32, "--key", ""), "set the requester's key"),
+        (("campaign", "close", "f" * 32, "--server", "http://127.0.0.1:1"), "cannot be reached"),
+        (("campaign", "close", "f" * 32, "--server", "http://10.0.0.1:1"), "without encryption"),
+        (
+            ("campaign", "close", "f" * 32, "--server", "crowd.example"),
             "must have the form https://example.org",
         ),
-        (("export", "f" * 32, "-o", "reports.txt"), "the name must end in one of .csv"),
-        (("export", "f" * 32, "-o", "reports.jsonl"), "There is no such thing here"),
-        (("create", "T", "--tasks", "tasks.txt", "--labels", "no,yes"), "must end in .csv, .tsv"),
-        (("create", "T", "--tasks", "none.csv", "--labels", "no,yes"), "there is no such file"),
-        (("create", "T", "--tasks", "none.csv", "--labels", "no"), "at least 2|2 to"),
-        (("backup", "copy.db", "--database", "sqlite:///none.db"), "none.db does not exist"),
-        (("backup", "copy.db", "--database", "postgresql://host/name"), "pg_dump|be copied"),
-        (("key", " ", "--database", "sqlite:///new.db"), "must not be empty"),
+        (("campaign", "export", "f" * 32, "-o", "reports.txt"), "the name must end in one of .csv"),
+        (("campaign", "export", "f" * 32, "-o", "truths.csv"), "There is no such thing here"),
+        (("campaign", "export", "f" * 32), "use one of --output FILE and --json"),
+        (("campaign", "export", "f" * 32, "-o", "t.csv", "--json"), "use one of --output FILE"),
+        (("campaign", "export", "f" * 32, "--content", "reports", "--json"), "require --output"),
+        (
+            ("campaign", "create", "T", "--tasks", "tasks.txt", "--labels", "no,yes"),
+            "must end in .csv, .tsv",
+        ),
+        (
+            ("campaign", "create", "T", "--tasks", "none.csv", "--labels", "no,yes"),
+            "there is no such file",
+        ),
+        (("campaign", "create", "T", "--tasks", "none.csv", "--labels", "no"), "at least 2|2 to"),
+        (
+            ("admin", "backup", "copy.db", "--database", "sqlite:///none.db"),
+            "none.db does not exist",
+        ),
+        (
+            ("admin", "backup", "copy.db", "--database", "postgresql://host/name"),
+            "pg_dump|be copied",
+        ),
+        (("admin", "create-key", " ", "--database", "sqlite:///new.db"), "must not be empty"),
     ],
 )
 def test_what_goes_wrong_is_one_sentence(run, at_desk, tmp_path, monkeypatch, words, told):
     monkeypatch.chdir(tmp_path)
     assert at_desk
-    status, printed, error = run("campaign", *words)
+    status, printed, error = run(*words)
     assert (status, printed) == (2, "")
     assert any(one in error for one in told.split("|")), error
     assert len(error.strip().splitlines()) == 1
@@ -155,7 +169,7 @@ def test_a_slash_behind_a_server_is_one_too_many(run, at_desk, server):
     opened = run("campaign", "open", one, "--server", f"{server.url}/")
     assert opened[0] == 0
     assert f"{server.url}/dashboard/{one}" in opened[2]
-    link = run("campaign", "invite", one, "--server", f"{server.url}/")[1]
+    link = run("campaign", "invites", "create", one, "--server", f"{server.url}/")[1]
     assert link.startswith(f"{server.url}/j/{one}#i=")
 
 
@@ -244,9 +258,10 @@ def test_a_config_of_label_studio_goes_in_and_comes_out(run, at_desk, server, tm
     run("campaign", "open", one)
     at_desk.worker(one).send_values(1, 0, 1)
     Inferrer(server.database).infer(bytes.fromhex(one))
-    for name, words, shown in (("answers", (), []), ("truths", ("--truths",), ["$question"])):
+    words = ("campaign", "export", one, "--content")
+    for name, shown in (("reports", []), ("truths", ["$question"])):
         place, tasks = tmp_path / f"{name}.xml", tmp_path / f"{name}.json"
-        written = run("campaign", "export", one, *words, "-o", tasks, "--label-config", place)
+        written = run(*words, name, "-o", tasks, "--label-config", place)
         assert written[0] == 0, written
         assert read_label_config(place) == domain
         texts = [tag.get("value") for tag in ElementTree.parse(place).iter("Text")]
@@ -470,15 +485,6 @@ def test_columns_that_are_named_are_what_workers_see(run, at_desk, tmp_path):
         assert (status, told in " ".join(errors.split())) == (2, True), errors
 
 
-@pytest.fixture
-def key(server, monkeypatch, request):
-    """Return a key of a new requester, which is in use."""
-    made = issue_key(server.database, request.node.name)
-    monkeypatch.setenv("QUIETCROWD_KEY", made)
-    monkeypatch.setenv("QUIETCROWD_SERVER", server.url)
-    return made
-
-
 def test_a_link_to_the_dashboard_holds_no_key_and_works_once(run, at_desk, server):
     one = at_desk.draft()["id"]
     status, link, told = run("campaign", "dashboard", one, "--server", f"{server.url}/")
@@ -492,42 +498,3 @@ def test_a_link_to_the_dashboard_holds_no_key_and_works_once(run, at_desk, serve
     ]
     assert answers == [201, 401]
     assert "no such campaign" in run("campaign", "dashboard", "0" * 32)[2]
-
-
-def test_keys_are_told_by_their_ends(run, server, key, request):
-    other = issue_key(server.database, request.node.name, expires_at=4_000_000_000)
-    status, printed, _ = run("campaign", "keys")
-    assert status == 0
-    lines = [line.split() for line in printed.splitlines()]
-    assert [key[-4:], "valid", "no", "end", "in", "use", "now"] in lines
-    assert [other[-4:], "valid", "2096-10-02", "07:06", "UTC"] in lines
-    assert max(map(len, printed.splitlines())) <= 80
-    assert {one["last4"] for one in json.loads(run("campaign", "keys", "--json")[1])} == {
-        key[-4:],
-        other[-4:],
-    }
-    assert not any(one[:-4] in printed for one in (key, other))
-
-
-def test_one_of_them_is_revoked(run, server, key, request):
-    other = issue_key(server.database, request.node.name)
-    assert run("campaign", "keys", "--revoke", "none")[0] == 2
-    status, _, told = run("campaign", "keys", "--revoke", other[-4:])
-    assert (status, told) == (0, f"The key that ends in {other[-4:]} is good no more.\n")
-    assert server.client(other).get("/campaigns").status_code == 401
-    assert server.client(key).get("/campaigns").status_code == 200
-    status, _, told = run("campaign", "keys", "--revoke", other[-4:])
-    assert (status, f"0 of your valid keys end in {other[-4:]!r}" in told) == (2, True)
-
-
-def test_keys_of_older_versions_are_told_by_their_ids(run, server, key, request):
-    old = issue_key(server.database, request.node.name)
-    hashed = token_hash(old)
-    with server.database.write() as connection:
-        older = update(tables.api_key).where(tables.api_key.c.token_sha256 == hashed)
-        connection.execute(older.values(last4=None))
-    name = key_id(hashed).hex()
-    assert f"? (id {name})" in " ".join(run("campaign", "keys")[1].split())
-    assert run("campaign", "keys", "--revoke", name)[0] == 0
-    assert server.client(old).get("/keys").status_code == 401
-    assert server.client(key).get("/keys").status_code == 200

@@ -1,4 +1,4 @@
-"""``quietcrowd audit`` as a user meets it."""
+"""``quietcrowd lab audit`` as a user meets it."""
 
 import json
 from functools import partial
@@ -12,7 +12,7 @@ from quietcrowd import RandomizedResponse
 @pytest.fixture
 def run(run):
     """Return a function that runs the command and gives (status, output, errors)."""
-    return partial(run, "audit")
+    return partial(run, "lab", "audit")
 
 
 @pytest.mark.nightly
@@ -91,5 +91,5 @@ def test_errors_are_one_line(run, words, message):
 def test_help_fits_and_has_examples(run):
     status, text, _ = run("--help")
     assert status == 0
-    assert "Example: quietcrowd audit two-layer --epsilon 1 --answers-per-worker 277" in text
+    assert "Example: quietcrowd lab audit two-layer --epsilon 1 --answers-per-worker 277" in text
     assert max(map(len, text.splitlines())) <= 80

@@ -1,4 +1,4 @@
-"""``quietcrowd budget`` as a user meets it."""
+"""``quietcrowd lab budget`` as a user meets it."""
 
 import io
 import json
@@ -18,7 +18,7 @@ from quietcrowd.polls import shuffled_guarantee
 @pytest.fixture
 def run(run):
     """Return a function that runs the command and gives (status, output, errors)."""
-    return partial(run, "budget")
+    return partial(run, "lab", "budget")
 
 
 @pytest.fixture
@@ -170,7 +170,7 @@ def test_sketches_cost_what_the_profiles_of_their_tasks_add_up_to(run, tmp_path)
 def test_budget_of_plain_answers_names_commands_that_take_them(run, folder):
     status, _, errors = run(folder / "answers.csv")
     assert status == 2
-    assert "infer, partition and rank with --non-private" in errors
+    assert "infer, partition and lab rank with --non-private" in errors
 
 
 def test_a_poll_with_shuffling_has_a_second_number(run, tmp_path):

@@ -1,4 +1,4 @@
-"""``quietcrowd evaluate`` as a user meets it."""
+"""``quietcrowd lab evaluate`` as a user meets it."""
 
 import json
 
@@ -17,7 +17,7 @@ def test_targets_are_checked_before_long_work(run, folder, monkeypatch):
 
     monkeypatch.setattr(Experiment, "run", never)
     for words in (("-o", "x.ods"), ("-o", folder / "no/x.csv"), ("--plot", folder / "no/x.png")):
-        status, _, errors = run("evaluate", folder, *words)
+        status, _, errors = run("lab", "evaluate", folder, *words)
         assert status == 2
         assert "suffix" in errors or "name ends in" in errors or "no such folder" in errors
 
@@ -26,21 +26,21 @@ def test_evaluate_overwrites_nothing(run, folder, tmp_path):
     for option, name in (("-o", "x.csv"), ("--plot", "x.png")):
         there = tmp_path / name
         there.write_text("kept")
-        status, _, errors = run("evaluate", folder, option, there)
+        status, _, errors = run("lab", "evaluate", folder, option, there)
         assert status == 2
         assert f"{there} already exists; name a new file" in errors
         assert there.read_text() == "kept"
 
 
 def test_evaluate_prints_json(run, folder):
-    status, output, _ = run("evaluate", folder, "-e", "1", "--trials", 2, "--json")
+    status, output, _ = run("lab", "evaluate", folder, "-e", "1", "--trials", 2, "--json")
     assert status == 0
     assert {row["mechanism"] for row in json.loads(output)} >= {"none", "one-layer", "two-layer"}
 
 
 def test_options_may_be_repeated_or_hold_commas(run, folder):
     tables = [
-        run("evaluate", folder, *words, "--trials", 2, "--json")[1]
+        run("lab", "evaluate", folder, *words, "--trials", 2, "--json")[1]
         for words in (
             ("-m", "one-layer,two-layer", "-e", "1,2"),
             ("-m", "one-layer", "-m", "two-layer", "-e", "1", "-e", "2"),
@@ -58,7 +58,7 @@ def test_what_is_impossible_is_left_out_of_an_evaluation(run, tmp_path):
     write_table(crowd.truths, tmp_path / "truth.csv")
     description = '{"kind": "categorical", "domain": [0, 1, 2, 3, 4]}'
     (tmp_path / "dataset.json").write_text(description)
-    status, output, errors = run("evaluate", tmp_path, "-e", "1", "--trials", 2)
+    status, output, errors = run("lab", "evaluate", tmp_path, "-e", "1", "--trials", 2)
     assert status == 0
     assert "note: two-layer was left out at epsilon 1" in errors
     assert "†" in output
@@ -72,7 +72,7 @@ def test_an_experiment_on_numbers(run, ratings, tmp_path):
     write_table(crowd.truths, ratings / "truth.csv")
     description = {"kind": "ordinal", "domain": list(range(10))}
     (ratings / "dataset.json").write_text(json.dumps(description))
-    words = ["evaluate", ratings, "-m", "laplace:participation=released,laplace:fill=none"]
+    words = ["lab", "evaluate", ratings, "-m", "laplace:participation=released,laplace:fill=none"]
     words += ["--method", "mean,ratio-mean", "-e", "2", "--trials", "2"]
     status, output, errors = run(*words, "--plot", tmp_path / "p.png", "-o", tmp_path / "p.csv")
     assert status == 0, errors
@@ -85,7 +85,7 @@ def test_an_experiment_on_numbers(run, ratings, tmp_path):
 @pytest.mark.nightly
 def test_a_closed_pipe_loses_no_result(program, closed_pipe, folder, tmp_path):
     table, picture = tmp_path / "costs.csv", tmp_path / "costs.png"
-    words = ["evaluate", folder, "-m", "one-layer", "-e", 1, "--trials", 2]
+    words = ["lab", "evaluate", folder, "-m", "one-layer", "-e", 1, "--trials", 2]
     words += ["-o", table, "--plot", picture]
     assert program(*QUIETCROWD, *words, stdout=closed_pipe).finished().status == 1
     assert "one-layer" in set(pd.read_csv(table)["mechanism"])
@@ -95,26 +95,26 @@ def test_a_closed_pipe_loses_no_result(program, closed_pipe, folder, tmp_path):
 def test_answers_of_a_folder_are_mended_in_the_folder(run, folder):
     with (folder / "answers.csv").open("a") as file:
         file.write("new,w1,maybe\n")
-    status, _, errors = run("evaluate", folder)
+    status, _, errors = run("lab", "evaluate", folder)
     assert status == 2
     assert "Name it in dataset.json, or drop the row." in errors
 
 
 def test_what_a_dataset_folder_lacks_is_described(run, folder):
     (folder / "dataset.json").rename(folder / "away")
-    status, _, errors = run("evaluate", folder)
+    status, _, errors = run("lab", "evaluate", folder)
     assert status == 2
     assert '{"kind": "categorical", "domain": ["no", "yes"]}' in errors
     (folder / "away").rename(folder / "dataset.json")
     (folder / "truth.csv").unlink()
-    assert "in columns task and label" in run("evaluate", folder)[2]
-    assert "dataset.json" in run("evaluate", "--help")[1]
+    assert "in columns task and label" in run("lab", "evaluate", folder)[2]
+    assert "dataset.json" in run("lab", "evaluate", "--help")[1]
 
 
 @pytest.mark.slow
 def test_evaluate_fits_80_columns_and_names_every_reference(run, folder, tmp_path):
     status, output, _ = run(
-        *("evaluate", folder, "-e", "1,0.5", "--trials", 3),
+        *("lab", "evaluate", folder, "-e", "1,0.5", "--trials", 3),
         *("--method", "majority,weighted-vote:smoothing=3,weighted-vote"),
         *("--plot", tmp_path / "x.png", "-o", tmp_path / "x.csv"),
     )
@@ -145,7 +145,17 @@ def test_long_names_of_methods_fit_80_columns(run, ratings):
     (ratings / "dataset.json").write_text(json.dumps(description))
     long = "crh:loss=absolute:divisor=none:normaliser=max:per_answer=false"
     status, output, _ = run(
-        *("evaluate", ratings, "-e", "2", "--trials", "2", "-m", "laplace:participation=released"),
+        *(
+            "lab",
+            "evaluate",
+            ratings,
+            "-e",
+            "2",
+            "--trials",
+            "2",
+            "-m",
+            "laplace:participation=released",
+        ),
         *("--method", f"mean,moon:variant=variance:solver=lagrange,{long}"),
     )
     assert status == 0

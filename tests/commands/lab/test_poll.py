@@ -1,4 +1,4 @@
-"""``quietcrowd poll`` as a user meets it."""
+"""``quietcrowd lab poll`` as a user meets it."""
 
 import io
 import json
@@ -13,7 +13,7 @@ import quietcrowd as qc
 @pytest.fixture
 def run(run):
     """Return a function that runs the command and gives (status, output, errors)."""
-    return partial(run, "poll")
+    return partial(run, "lab", "poll")
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet", ".xlsx", ".csv.gz", ".tsv.gz",
 
 @pytest.fixture
 def run(run):
-    return partial(run, "poll")
+    return partial(run, "lab", "poll")
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""``quietcrowd rank`` as a user meets it, and the way from a table of comparisons to reports."""
+"""``quietcrowd lab rank`` as a user meets it, and reports from a table of comparisons."""
 
 import io
 import json
@@ -15,7 +15,7 @@ import quietcrowd as qc
 @pytest.fixture
 def run(run):
     """Return a function that runs the command and gives (status, output, errors)."""
-    return partial(run, "rank")
+    return partial(run, "lab", "rank")
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""``quietcrowd suggest`` as a user meets it."""
+"""``quietcrowd lab suggest`` as a user meets it."""
 
 import io
 import json
@@ -13,7 +13,7 @@ import quietcrowd as qc
 @pytest.fixture
 def run(run):
     """Return a function that runs the command and gives (status, output, errors)."""
-    return partial(run, "suggest")
+    return partial(run, "lab", "suggest")
 
 
 def test_tasks_into_a_pipe(run, reports):

@@ -1,4 +1,4 @@
-"""``quietcrowd synthesize`` as a user meets it."""
+"""``quietcrowd lab synthesize`` as a user meets it."""
 
 import json
 import shlex
@@ -18,7 +18,7 @@ from quietcrowd.synthesis import CrowdDensity, kde, parameters, planner, weights
 @pytest.fixture
 def run(run):
     """Return a function that runs the command and gives (status, output, errors)."""
-    return partial(run, "synthesize")
+    return partial(run, "lab", "synthesize")
 
 
 COUNTS = {f"drug {task:02}": 60 if task < 3 else 3 for task in range(16)} | {"a/b": 58}
@@ -307,8 +307,8 @@ def test_ctrl_c_leaves_no_half_file(run, claims, tmp_path, monkeypatch):
 
 def test_choices_are_completed(monkeypatch, capsys):
     monkeypatch.setenv("_QUIETCROWD_COMPLETE", "complete_bash")
-    monkeypatch.setenv("COMP_WORDS", "quietcrowd synthesize --weights c")
-    monkeypatch.setenv("COMP_CWORD", "3")
+    monkeypatch.setenv("COMP_WORDS", "quietcrowd lab synthesize --weights c")
+    monkeypatch.setenv("COMP_CWORD", "4")
     with pytest.raises(SystemExit):
         app([], prog_name="quietcrowd")
     assert "combined" in capsys.readouterr().out
@@ -317,7 +317,7 @@ def test_choices_are_completed(monkeypatch, capsys):
 def test_help_fits_and_has_examples(run):
     status, text, _ = run("--help")
     assert status == 0
-    assert "Example: quietcrowd synthesize" in text
+    assert "Example: quietcrowd lab synthesize" in text
     assert max(map(len, text.splitlines())) <= 80
 
 

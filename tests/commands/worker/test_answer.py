@@ -1,4 +1,4 @@
-"""``quietcrowd answer`` as a worker meets it, against a real server."""
+"""``quietcrowd worker answer`` as a worker meets it, against a real server."""
 
 import json
 import os
@@ -52,7 +52,7 @@ def link(desk):
 def run(run, tmp_path, monkeypatch):
     """Return a function that runs the command on a device of the test's own."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    return partial(run, "answer")
+    return partial(run, "worker", "answer")
 
 
 @pytest.fixture
@@ -603,7 +603,7 @@ def test_a_link_that_is_none_is_not_repeated_whole(run):
 def test_the_help_shows_examples(run):
     status, output, _ = run("--help")
     assert status == 0
-    assert "quietcrowd answer LINK --file mine.csv --yes" in " ".join(output.split())
+    assert "quietcrowd worker answer LINK --file mine.csv --yes" in " ".join(output.split())
     assert max(map(len, output.splitlines())) <= 80
 
 
@@ -655,7 +655,7 @@ def test_a_device_loads_nothing_that_infers_draws_or_stores(program, desk, tmp_p
 import sys
 from quietcrowd.commands.app import run
 for words in (["--file", {str(given)!r}, "--yes"], ["--status"], ["--withdraw", "--yes"]):
-    assert run(["answer", {made!r}, *words]) == 0
+    assert run(["worker", "answer", {made!r}, *words]) == 0
 print(*sys.modules)
 """
     environment = {**os.environ, "XDG_DATA_HOME": str(tmp_path)}

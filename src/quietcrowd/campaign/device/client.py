@@ -52,7 +52,7 @@ class Client:
     Parameters
     ----------
     url : str
-        Link as ``quietcrowd campaign invite`` prints it: HTTPS, except for this machine.
+        Link as ``quietcrowd campaign invites create`` prints it: HTTPS, except for this machine.
     invite : str, optional
         Needed if the link contains none.
     folder : path, optional

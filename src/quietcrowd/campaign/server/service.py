@@ -198,7 +198,7 @@ class Readiness(Health):
     clock: Literal["held"] | None = Field(
         default=None,
         description="The clock is implausible: nothing is closed or deleted by date. See "
-        "`quietcrowd campaign clock`.",
+        "`quietcrowd admin clock`.",
     )
 
 

@@ -68,7 +68,7 @@ def _check_database(database: Database) -> Finding:
     except QuietcrowdError as error:
         return Finding("database", str(error), good=False)
     if standing in ("new", "older"):
-        remedy = "a server makes them" if standing == "new" else "run quietcrowd campaign migrate"
+        remedy = "a server makes them" if standing == "new" else "run quietcrowd admin migrate"
         return Finding("database", f"it lacks tables of this version: {remedy}", good=False)
     counts = _count(database, ("campaign", "participant", "report"))
     shown = ", ".join(f"{count:,} of {name}" for name, count in counts.items())

@@ -64,7 +64,7 @@ class Clock:
         return (
             f"The clock says {self.date}, and the last day seen is {_date(self.seen)}. "
             "Nothing is closed or deleted by date until the clock is right, or you run "
-            "quietcrowd campaign clock --confirm."
+            "quietcrowd admin clock --confirm."
         )
 
 

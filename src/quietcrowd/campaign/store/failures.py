@@ -20,8 +20,8 @@ _CAUSES: dict[Cause, re.Pattern[str]] = {
 """By SQLSTATE of PostgreSQL or error name of SQLite; the first match counts."""
 
 DAMAGED = (
-    "it is damaged. Stop the server, run quietcrowd campaign doctor, and restore a copy with "
-    "quietcrowd campaign restore."
+    "it is damaged. Stop the server, run quietcrowd admin doctor, and restore a copy with "
+    "quietcrowd admin restore."
 )
 
 _SENTENCES: dict[Cause, str] = {

@@ -118,9 +118,9 @@ class Promises:
     )
 
 
-@command("create", epilog=METHODS_LISTED)
+@command(epilog=METHODS_LISTED)
 class Create(Privacy, PossibleAnswers, WorkerOptions, Promises, OnServer):
-    """Make a draft with tasks, and print its id.
+    """Create a draft with tasks and print its id.
 
     A note says how the file was read. Of -m two-layer, epsilon is what one answer loses at
     most, given that a worker gives all answers that it may: its smallest flip probability is chosen

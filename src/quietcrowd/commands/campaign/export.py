@@ -1,10 +1,11 @@
-"""``quietcrowd campaign export`` and ``results``: files of reports and truths, and JSON."""
+"""``quietcrowd campaign export``: files of reports and truths, and all results as JSON."""
 
 from __future__ import annotations
 
 import json
 import shutil
 import sys
+from enum import StrEnum
 from pathlib import Path
 from tempfile import SpooledTemporaryFile, TemporaryDirectory
 from typing import IO, TYPE_CHECKING, Any
@@ -35,48 +36,72 @@ _IN_MEMORY = 16 * 2**20
 _TRIES = 5
 
 
-@command("export")
-class Export(OnCampaign):
-    """Write all reports with their mechanism, or the truths.
+class Content(StrEnum):
+    """What a file contains."""
 
-    Example: quietcrowd campaign export 0123456789abcdef0123456789abcdef -o reports.jsonl
+    TRUTHS = "truths"
+    REPORTS = "reports"
+
+
+@command()
+class Export(OnCampaign):
+    """Export truths, reports or all results.
+
+    With --json it prints all results: truths, workers and warnings. Warnings and excluded workers
+    are printed as notes, too. Reports are written with their mechanism.
+
+    Example: quietcrowd campaign export 0123456789abcdef0123456789abcdef -o truths.csv
+
+    Example: quietcrowd campaign export 0123456789abcdef0123456789abcdef --json
+
+    Example: quietcrowd campaign export 0123456789abcdef0123456789abcdef --content reports
+    -o reports.jsonl
 
     Example: quietcrowd campaign export 0123456789abcdef0123456789abcdef
-    -o pool.tsv --format toloka
-
-    Example: quietcrowd campaign export 0123456789abcdef0123456789abcdef --truths
     -o tasks.json --label-config project.xml
     """
 
-    output: Path = option(
-        "--output", "-o", metavar="FILE", help="Its suffix says how it is written."
+    output: Path | None = option(
+        "--output", "-o", metavar="FILE", help="File; its suffix selects the format.", default=None
     )
+    content: Content = option(help="Content of the file.", default=Content.TRUTHS)
     file_format: str | None = option(
         "--format",
         metavar="FORMAT",
-        help=f"Where the suffix does not say so: one of {', '.join(FORMATS)}.",
+        help=f"Format, if the suffix does not select it: one of {', '.join(FORMATS)}.",
         autocompletion=lambda: list(FORMATS),
         default=None,
     )
-    truths: bool = option(help="The latest truths, and not the reports.", default=False)
     label_config: Path | None = options.NEW_LABEL_CONFIG
+    as_json: bool = option(
+        "--json", help="Print all results as JSON, without a file.", default=False
+    )
 
     def run(self) -> None:
-        """Write the file, and a config of Label Studio."""
-        chosen = find_format(self.output, self.file_format).name
-        check_target(self.output, chosen)
-        refuse_overwriting(None, self.output, sidecar(self.output), self.label_config)
+        """Print the results, or write the file and a config of Label Studio."""
+        if self.as_json == (self.output is not None):
+            raise ParameterError("commands.output-or-json")
+        if self.output is not None:
+            self._write(self.output, truths=self.content is Content.TRUTHS)
+            return
+        if (self.content, self.file_format, self.label_config) != (Content.TRUTHS, None, None):
+            raise ParameterError("commands.options-need-an-output")
+        with self.client() as client:
+            _print_results(client, self.campaign_id)
+
+    def _write(self, output: Path, *, truths: bool) -> None:
+        chosen = find_format(output, self.file_format).name
+        check_target(output, chosen)
+        refuse_overwriting(None, output, sidecar(output), self.label_config)
         check_label_config(self.label_config, chosen)
         with self.client() as client:
-            if self.truths:
-                _export_truths(client, self.campaign_id, self.output, chosen)
-            else:
-                _export_reports(client, self.campaign_id, self.output, chosen)
+            export = _export_truths if truths else _export_reports
+            export(client, self.campaign_id, output, chosen)
             if self.label_config is not None:
                 _export_label_config(
-                    client, self.campaign_id, self.output, self.label_config, truths=self.truths
+                    client, self.campaign_id, output, self.label_config, truths=truths
                 )
-        note(f"Written to {self.output}.")
+        note(f"Written to {output}.")
 
 
 def _export_truths(client: httpx.Client, campaign_id: str, output: Path, chosen: str) -> None:
@@ -139,26 +164,16 @@ def _download(client: httpx.Client, url: str, kind: str, target: Path) -> None:
                 file.write(block)
 
 
-@command("results")
-class Results(OnCampaign):
-    """Print the latest results as JSON, and warnings as notes.
-
-    Notes say who is excluded, too.
-
-    Example: quietcrowd campaign results 0123456789abcdef0123456789abcdef
-    """
-
-    def run(self) -> None:
-        """Print the results and their notes."""
-        with SpooledTemporaryFile(_IN_MEMORY) as file, self.client() as client:
-            head = _fetch(client, f"/campaigns/{self.campaign_id}/results", file)
-            file.seek(0)
-            sys.stdout.flush()
-            shutil.copyfileobj(file, sys.stdout.buffer)
-            typer.echo()
-            for warning in head["warnings"]:
-                note(f"{warning['code']}: {warning['message']}")
-            tell_excluded(client, self.campaign_id)
+def _print_results(client: httpx.Client, campaign_id: str) -> None:
+    with SpooledTemporaryFile(_IN_MEMORY) as file:
+        head = _fetch(client, f"/campaigns/{campaign_id}/results", file)
+        file.seek(0)
+        sys.stdout.flush()
+        shutil.copyfileobj(file, sys.stdout.buffer)
+        typer.echo()
+    for warning in head["warnings"]:
+        note(f"{warning['code']}: {warning['message']}")
+    tell_excluded(client, campaign_id)
 
 
 def _fetch(client: httpx.Client, url: str, file: IO[bytes]) -> dict[str, Any]:

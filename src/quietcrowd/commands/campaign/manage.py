@@ -1,30 +1,21 @@
-"""``quietcrowd campaign ...``: the group of commands, and those that manage campaigns and keys.
-
-All commands except `key`, `backup`, `restore`, `migrate`, `clock` and `doctor` use a running
-server. Its rules apply to everyone, and only the server writes to its database.
-"""
+"""``quietcrowd campaign list``, ``open``, ``close``, ``delete`` and ``dashboard``."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.text import Text
 
 from quietcrowd.campaign.terms.plain_text import one_line
-from quietcrowd.commands import admin, copies, options
+from quietcrowd.commands import options
 from quietcrowd.commands.campaign.client import OnCampaign, OnServer, checked
-from quietcrowd.commands.campaign.create import Create
-from quietcrowd.commands.campaign.export import Export, Results
-from quietcrowd.commands.campaign.workers import Erase, Exclude, Revoke
-from quietcrowd.commands.declare import command, option, typer_app
+from quietcrowd.commands.declare import command, option
 from quietcrowd.commands.printing import console, note, plain_table
 from quietcrowd.commands.worker.questions import agreed
-from quietcrowd.exceptions import ParameterError
 
 if TYPE_CHECKING:
     import httpx
@@ -33,11 +24,11 @@ _PAGE = 200
 """Campaigns per request."""
 
 
-@command("list")
+@command()
 class ListCampaigns(OnServer):
-    """Print your campaigns, by title.
+    """List your campaigns.
 
-    As JSON with all that the server says of them.
+    They are sorted by title; --json prints all that the server returns.
 
     Example: quietcrowd campaign list
     """
@@ -76,9 +67,11 @@ def _print_campaigns(found: list[dict[str, Any]]) -> None:
     console(width).print(table)
 
 
-@command("open")
+@command()
 class Open(OnCampaign):
-    """Fix what workers agree to, and let them in.
+    """Open a campaign for workers.
+
+    Their terms can no longer be changed.
 
     Example: quietcrowd campaign open 0123456789abcdef0123456789abcdef
     """
@@ -98,9 +91,11 @@ class Open(OnCampaign):
         )
 
 
-@command("close")
+@command()
 class Close(OnCampaign):
-    """Accept no more reports: now, or from the end of a day on.
+    """Close a campaign, now or after a day.
+
+    A closed campaign accepts no reports.
 
     Example: quietcrowd campaign close 0123456789abcdef0123456789abcdef
 
@@ -109,8 +104,7 @@ class Close(OnCampaign):
 
     closes_on: str | None = option(
         metavar="DATE",
-        help="Not now, but when this day is over, in UTC, as 2026-12-31; never: until you "
-        "close it.",
+        help="Close it after this day in UTC, such as 2026-12-31; never removes the day.",
         default=None,
     )
 
@@ -134,16 +128,16 @@ class Close(OnCampaign):
         )
 
 
-@command("delete")
+@command()
 class Delete(OnCampaign):
-    """Delete a campaign with all that belongs to it, for good.
+    """Delete a campaign permanently.
 
-    Its tasks, workers, reports and results are gone then.
+    Its tasks, workers, reports and results are deleted.
 
     Example: quietcrowd campaign delete 0123456789abcdef0123456789abcdef
     """
 
-    yes: bool = option(help="Delete without being asked.", default=False)
+    yes: bool = option(help="Delete without confirmation.", default=False)
 
     def run(self) -> None:
         """Ask, and delete it."""
@@ -160,31 +154,12 @@ class Delete(OnCampaign):
         note("Deleted. Copies of the database still hold it: delete them too.")
 
 
-@command("invite")
-class Invite(OnCampaign):
-    """Print new links, each for one worker. They are shown now and never again.
-
-    Example: quietcrowd campaign invite 0123456789abcdef0123456789abcdef --count 20
-    """
-
-    count: int = option(min=1, max=1_000, metavar="NUMBER", help="How many links.", default=1)
-
-    def run(self) -> None:
-        """Print new links."""
-        with self.client() as client:
-            made = checked(
-                client.post(f"/campaigns/{self.campaign_id}/invites", json={"count": self.count})
-            ).json()
-        for fragment in made["fragments"]:
-            typer.echo(f"{self.address}{fragment}")
-
-
-@command("dashboard")
+@command()
 class Dashboard(OnCampaign):
-    """Print a link to the dashboard of a campaign, for one visit.
+    """Print a link to the dashboard.
 
-    It works once, within ten minutes, and shows results alone: no workers, no reports, and nothing
-    can be changed. The page asks for your key where you want these.
+    The link works once, within ten minutes, and shows results only. The page asks for your key
+    before it shows workers or reports, or changes anything.
 
     Example: quietcrowd campaign dashboard 0123456789abcdef0123456789abcdef
     """
@@ -195,88 +170,3 @@ class Dashboard(OnCampaign):
             made = checked(client.post(f"/campaigns/{self.campaign_id}/dashboard-codes")).json()
         typer.echo(f"{self.address}{made['fragment']}")
         note(f"It works once, within {made['seconds'] // 60} minutes, and shows results alone.")
-
-
-@command("keys")
-class Keys(OnServer):
-    """Print which keys you have, and until when; or end one.
-
-    They are told by their last four characters.
-
-    Whoever runs the server makes keys: quietcrowd campaign key.
-
-    Example: quietcrowd campaign keys
-
-    Example: quietcrowd campaign keys --revoke x3Zk
-    """
-
-    revoke: str | None = option(
-        metavar="LAST4", help="End the key that has these last characters, or id.", default=None
-    )
-    as_json: bool = options.JSON
-
-    def run(self) -> None:
-        """Print the keys, or end one."""
-        with self.client() as client:
-            found = checked(client.get("/keys")).json()["items"]
-            if self.revoke is not None:
-                ended = _named(found, self.revoke)
-                checked(client.delete(f"/keys/{ended['id']}"))
-                note(f"The key that ends in {_last(ended)} is good no more.")
-        if self.revoke is None:
-            _show(found, as_json=self.as_json)
-
-
-def _named(found: list[dict[str, Any]], name: str) -> dict[str, Any]:
-    named = [one for one in found if name in (one["last4"], one["id"]) and one["state"] == "valid"]
-    if len(named) != 1:
-        raise ParameterError("commands.key-ambiguous", count=len(named), name=name)
-    return named[0]
-
-
-def _show(found: list[dict[str, Any]], *, as_json: bool) -> None:
-    if as_json:
-        typer.echo(json.dumps(found))
-        return
-    table = plain_table("ends in", "state", "good until", "", numeric_from=4)
-    for one in found:
-        table.add_row(_last(one), one["state"], _end(one), "in use now" if one["shown"] else "")
-    console(80).print(table)
-
-
-def _last(key: dict[str, Any]) -> str:
-    return key["last4"] or f"? (id {key['id']})"
-
-
-def _end(key: dict[str, Any]) -> str:
-    if key["expires_at"] is None:
-        return "no end"
-    return f"{datetime.fromtimestamp(key['expires_at'], UTC):%Y-%m-%d %H:%M} UTC"
-
-
-campaign = typer_app(
-    admin.Key,
-    copies.Backup,
-    copies.Restore,
-    admin.Migrate,
-    admin.Clock,
-    admin.Doctor,
-    Create,
-    ListCampaigns,
-    Open,
-    Close,
-    Delete,
-    Invite,
-    Dashboard,
-    Results,
-    Exclude,
-    Erase,
-    Revoke,
-    Export,
-    Keys,
-    name="campaign",
-    help="Manage campaigns on a server, and read their results.",
-    no_args_is_help=True,
-)
-app = typer_app()
-app.add_typer(campaign)

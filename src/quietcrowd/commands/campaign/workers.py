@@ -1,18 +1,17 @@
-"""``quietcrowd campaign exclude``, ``erase`` and ``revoke``, for single workers and invites.
+"""``quietcrowd campaign workers``: exclude, include and erase single workers.
 
-The answer of the server does not show whether the worker or invite exists, nor do these commands.
+The answer of the server does not show whether a worker exists, nor do these commands.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import sys
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from quietcrowd.campaign.terms.tokens import PSEUDONYM, has_prefix
+from quietcrowd.campaign.terms.tokens import PSEUDONYM
 from quietcrowd.commands import options
 from quietcrowd.commands.campaign.client import OnCampaign, checked
 from quietcrowd.commands.declare import argument, command, option
@@ -45,46 +44,65 @@ def _check_workers(some: list[str] | None) -> list[str]:
     return [_check_worker(one) for one in some or []]
 
 
-@command("exclude")
+@command()
 class Exclude(OnCampaign):
-    """Leave workers out of results, and print who is left out.
+    """Exclude workers from results.
 
-    Their reports stay, and files of reports hold them. Where workers are shown together, results
-    follow with the next release or the closing.
+    It also prints who is excluded. Their reports stay in the database and in files of reports.
+    With a batch size above 1, results change with the next release or at closing.
 
-    Example: quietcrowd campaign exclude 0123456789abcdef0123456789abcdef worker-0123456789abcdef
+    Example: quietcrowd campaign workers exclude 0123456789abcdef0123456789abcdef
+    worker-0123456789abcdef
 
-    Example: quietcrowd campaign exclude 0123456789abcdef0123456789abcdef
+    Example: quietcrowd campaign workers exclude 0123456789abcdef0123456789abcdef
     """
 
     workers: list[str] | None = argument(
         metavar="WORKER",
-        help="Pseudonyms, as results have them; without: who is excluded.",
+        help="Pseudonyms from the results. Default: print who is excluded.",
         callback=_check_workers,
         default=None,
     )
-    undo: bool = option(help="Exclude them no more.", default=False)
     as_json: bool = options.JSON
 
     def run(self) -> None:
-        """Change who is excluded, and print it."""
-        named = self.workers or []
-        if self.undo and not named:
-            raise ParameterError("commands.undo-without-workers")
+        """Exclude the workers, and print all who are excluded."""
         with self.client() as client:
-            for one in named:
-                url = f"/campaigns/{self.campaign_id}/excluded/{one}"
-                checked(client.delete(url) if self.undo else client.put(url))
-            found = _excluded(client, self.campaign_id)
-        if self.as_json:
-            typer.echo(json.dumps(found))
-            return
-        for item in found:
-            typer.echo(f"{item['worker']}  {_STATES[item['state']]}")
-        if not found:
-            note("Nobody is excluded.")
-        elif any(item["state"] != "excluded" for item in found):
-            note(_LATER)
+            for one in self.workers or []:
+                checked(client.put(f"/campaigns/{self.campaign_id}/excluded/{one}"))
+            _print_excluded(client, self.campaign_id, as_json=self.as_json)
+
+
+@command()
+class Include(OnCampaign):
+    """Include excluded workers again.
+
+    Example: quietcrowd campaign workers include 0123456789abcdef0123456789abcdef
+    worker-0123456789abcdef
+    """
+
+    workers: list[str] = argument(metavar="WORKER", help="Pseudonyms.", callback=_check_workers)
+    as_json: bool = options.JSON
+
+    def run(self) -> None:
+        """Include the workers, and print all who are excluded."""
+        with self.client() as client:
+            for one in self.workers:
+                checked(client.delete(f"/campaigns/{self.campaign_id}/excluded/{one}"))
+            _print_excluded(client, self.campaign_id, as_json=self.as_json)
+
+
+def _print_excluded(client: httpx.Client, campaign: str, *, as_json: bool) -> None:
+    found = _excluded(client, campaign)
+    if as_json:
+        typer.echo(json.dumps(found))
+        return
+    for item in found:
+        typer.echo(f"{item['worker']}  {_STATES[item['state']]}")
+    if not found:
+        note("Nobody is excluded.")
+    elif any(item["state"] != "excluded" for item in found):
+        note(_LATER)
 
 
 def _excluded(client: httpx.Client, campaign: str) -> list[dict[str, Any]]:
@@ -104,18 +122,21 @@ def tell_excluded(client: httpx.Client, campaign: str) -> None:
             note(f"{words}: {counted(len(names), 'worker')} ({', '.join(names[:_TOLD])}{more})")
 
 
-@command("erase")
+@command()
 class Erase(OnCampaign):
-    """Delete one worker with all reports, for good.
+    """Delete a worker permanently.
 
-    As if the worker had withdrawn: the device takes part in the campaign no more, and results
-    follow at once, or with the next release. For workers who ask for it.
+    This has the effect of a withdrawal: all reports are deleted, the device cannot answer the
+    campaign again, and results change now or with the next release.
 
-    Example: quietcrowd campaign erase 0123456789abcdef0123456789abcdef worker-0123456789abcdef
+    Example: quietcrowd campaign workers erase 0123456789abcdef0123456789abcdef
+    worker-0123456789abcdef
     """
 
-    worker: str = argument(metavar="WORKER", help="The pseudonym.", callback=_check_worker)
-    yes: bool = option(help="Delete without being asked.", default=False)
+    worker: str = argument(
+        metavar="WORKER", help="Pseudonym of the worker.", callback=_check_worker
+    )
+    yes: bool = option(help="Delete without confirmation.", default=False)
 
     def run(self) -> None:
         """Ask, and delete the worker."""
@@ -129,46 +150,3 @@ class Erase(OnCampaign):
             "The campaign holds nothing of such a worker any more. Copies of the database, and "
             "files that you took out, still may: delete them too."
         )
-
-
-@command("revoke")
-class Revoke(OnCampaign):
-    """Revoke invites: nobody can join with them any more.
-
-    Whether one was used before is not told, and nothing happens to whoever used it.
-
-    Example: quietcrowd campaign revoke 0123456789abcdef0123456789abcdef < links.txt
-
-    Example: quietcrowd campaign revoke 0123456789abcdef0123456789abcdef 'https://example.org/j/...'
-    """
-
-    links: list[str] | None = argument(
-        metavar="LINK",
-        help="As they were handed out, or what follows #i=; without: standard input, one in a "
-        "line, which no list of commands keeps.",
-        default=None,
-    )
-
-    def run(self) -> None:
-        """Revoke the invites."""
-        written = self.links or [line.strip() for line in sys.stdin if line.strip()]
-        tokens = [
-            _invite(one, self.campaign_id, place) for place, one in enumerate(written, start=1)
-        ]
-        if not tokens:
-            raise ParameterError("commands.link-missing")
-        with self.client() as client:
-            for token in tokens:
-                url = f"/campaigns/{self.campaign_id}/invites/revoke"
-                checked(client.post(url, json={"invite": token}))
-        note(f"{counted(len(tokens), 'invite')} let nobody in from now on.")
-
-
-def _invite(link: str, campaign: str, place: int) -> str:
-    """Return the invite in a link; errors do not show it."""
-    address, _, token = link.rpartition("#i=")
-    if not has_prefix(token, "qci_"):
-        raise ParameterError("commands.link-without-invite", place=place)
-    if address and not address.rstrip("/").endswith(f"/j/{campaign}"):
-        raise ParameterError("commands.link-of-another-campaign", place=place)
-    return token

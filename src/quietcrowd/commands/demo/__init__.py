@@ -7,22 +7,22 @@ from __future__ import annotations
 
 from quietcrowd.campaign.extra import require_client, require_server
 from quietcrowd.commands import options
-from quietcrowd.commands.declare import command, option, typer_app
-
-__all__ = ["Demo", "app"]
+from quietcrowd.commands.declare import command, option
 
 
-@command("demo")
+@command()
 class Demo:
-    """Play a campaign on this machine, with a simulated crowd.
+    """Run a campaign with a simulated crowd on this machine.
 
     Example: quietcrowd demo --epsilon 0.5
     """
 
     epsilon: float = options.EPSILON
-    seed: int = option(min=0, metavar="NUMBER", help="Of the crowd, not of the noise.", default=7)
+    seed: int = option(
+        min=0, metavar="NUMBER", help="Seed of the crowd; the noise is always random.", default=7
+    )
     stay: bool = option(
-        help="Serve until Ctrl-C: to look at the dashboard, or answer.", default=False
+        help="Serve until Ctrl-C, to see the dashboard or to answer.", default=False
     )
 
     def run(self) -> None:
@@ -32,6 +32,3 @@ class Demo:
         from quietcrowd.commands.demo.campaign import play
 
         play(epsilon=self.epsilon, seed=self.seed, stay=self.stay)
-
-
-app = typer_app(Demo)

@@ -1,4 +1,4 @@
-"""``quietcrowd audit``: the claimed, stated and measured privacy loss of a mechanism."""
+"""``quietcrowd lab audit``: the claimed, stated and measured privacy loss of a mechanism."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from quietcrowd.auditing.audits import ANSWERS, DRAWS, noise_of_audit
 from quietcrowd.auditing.audits import audit as run_audit
 from quietcrowd.commands import options
 from quietcrowd.commands.choices import MECHANISMS, choose_mechanism
-from quietcrowd.commands.declare import argument, command, option, typer_app
+from quietcrowd.commands.declare import argument, command, option
 from quietcrowd.commands.options import PossibleAnswers
 from quietcrowd.commands.printing import announce_exact_noise
 from quietcrowd.domains import Ordinal
@@ -26,16 +26,16 @@ BROKEN = 1
 """Exit status if a mechanism loses more than its guarantee states."""
 
 
-@command("audit")
+@command()
 class Audit(PossibleAnswers):
     """Test the guarantee of a mechanism.
 
     Two answers, 0 and 1, are possible unless you say otherwise. Ends with status 1 where the
     mechanism loses more than its guarantee states.
 
-    Example: quietcrowd audit two-layer --epsilon 1 --answers-per-worker 277
+    Example: quietcrowd lab audit two-layer --epsilon 1 --answers-per-worker 277
 
-    Example: quietcrowd audit laplace:participation=released --between 0,10
+    Example: quietcrowd lab audit laplace:participation=released --between 0,10
     --plot curve.png
     """
 
@@ -93,6 +93,3 @@ class Audit(PossibleAnswers):
             plot_audit(report, self.plot)
         if not report.holds:
             raise typer.Exit(BROKEN)
-
-
-app = typer_app(Audit)

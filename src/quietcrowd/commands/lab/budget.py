@@ -1,4 +1,4 @@
-"""``quietcrowd budget``: privacy loss of the workers behind files of reports."""
+"""``quietcrowd lab budget``: privacy loss of the workers behind files of reports."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rich.text import Text
 from quietcrowd.accounting.ledger import PrivacyLedger
 from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.commands import options
-from quietcrowd.commands.declare import argument, command, option, typer_app
+from quietcrowd.commands.declare import argument, command, option
 from quietcrowd.commands.printing import SHOWN, console, counted, note, plain_table, print_csv
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import read_reports
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from quietcrowd.mechanisms import Reports
 
 
-@command("budget")
+@command()
 class Budget:
-    """Tell what each worker has spent.
+    """Print the privacy loss of each worker.
 
     That is what is lost about one answer, and about all in total. Losses of several files add
     up: a worker may have been asked the same in each. With --delta, epsilon is that of the pair
     (epsilon, delta), which adds up; the tail is what is exceeded with that probability at most.
 
-    Example: quietcrowd budget reports.parquet
+    Example: quietcrowd lab budget reports.parquet
 
-    Example: quietcrowd budget spring.parquet autumn.parquet --delta 1e-6 --total-epsilon 40
+    Example: quietcrowd lab budget spring.parquet autumn.parquet --delta 1e-6 --total-epsilon 40
 
-    Example: quietcrowd budget poll.parquet --delta 1e-6 --min-honest 500
+    Example: quietcrowd lab budget poll.parquet --delta 1e-6 --min-honest 500
     """
 
     reports: list[Path] = argument(
@@ -169,6 +169,3 @@ def _tell_totals(frame: pd.DataFrame, campaigns: int, delta: float, most: float 
     if most is not None:
         over = int(frame["over_budget"].sum())
         note(f"{over:,} of {len(frame):,} have spent more than the budget of {most:g}.")
-
-
-app = typer_app(Budget)

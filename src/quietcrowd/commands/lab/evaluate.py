@@ -1,4 +1,4 @@
-"""``quietcrowd evaluate``: the cost of privacy on data with known truths."""
+"""``quietcrowd lab evaluate``: the cost of privacy on data with known truths."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from quietcrowd.commands.choices import (
     mechanism_option,
     method_option,
 )
-from quietcrowd.commands.declare import argument, command, option, typer_app
+from quietcrowd.commands.declare import argument, command, option
 from quietcrowd.commands.files import check_targets
 from quietcrowd.commands.printing import console, plain_table, records_of, tell
 from quietcrowd.domains import FiniteDomain
@@ -40,17 +40,17 @@ _SCORE_HEADS = {
 }
 
 
-@command("evaluate", epilog=METHODS_LISTED)
+@command(epilog=METHODS_LISTED)
 class Evaluate:
-    """Measure what privacy costs where truths are known.
+    """Measure the cost of privacy if truths are known.
 
     The folder holds answers.csv (columns task, worker, label), truth.csv (task, label) and
     dataset.json, such as {"kind": "categorical", "domain": ["no", "yes"]}. Overwrites nothing.
 
-    Example: quietcrowd evaluate FOLDER -m one-layer,two-layer -e 1,0.5 --trials 100
+    Example: quietcrowd lab evaluate FOLDER -m one-layer,two-layer -e 1,0.5 --trials 100
 
-    Example: quietcrowd evaluate FOLDER -m laplace,matrix-factorization:rank=20 -e 1
-    --method mean,weighted-mean
+    Example: quietcrowd lab evaluate FOLDER -e 1 --method mean,weighted-mean
+    -m laplace,matrix-factorization:rank=20
     """
 
     dataset: Path = argument(metavar="FOLDER", help="Dataset folder with answers and truths.")
@@ -227,6 +227,3 @@ def _experiment_notes(result: ExperimentResult, private: pd.DataFrame, guess: fl
     if _marks_participation(private) and not private["participation_protected"].all():
         notes += " ‡: does not hide which tasks were answered."
     return notes
-
-
-app = typer_app(Evaluate)

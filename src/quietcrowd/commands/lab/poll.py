@@ -1,4 +1,4 @@
-"""``quietcrowd poll``: shuffled counts of the answers to one question."""
+"""``quietcrowd lab poll``: shuffled counts of the answers to one question."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from quietcrowd.commands import options
-from quietcrowd.commands.declare import argument, command, option, typer_app
+from quietcrowd.commands.declare import argument, command, option
 from quietcrowd.commands.lab.published_polls import Overlap, held_records, record_output
 from quietcrowd.commands.printing import counted, note, print_frame, records_of
 from quietcrowd.exceptions import ParameterError
@@ -26,9 +26,9 @@ from quietcrowd.privacy.rounding import show_loss
 from quietcrowd.validation import check_proportion
 
 
-@command("poll")
+@command()
 class Poll:
-    """Shuffle the reports of one question, and count.
+    """Shuffle and count the reports of one question.
 
     How frequent each answer is follows from the counts and the law of the reports: labels, by
     one-layer or optimal, or sets of labels, by subset-selection.
@@ -41,9 +41,9 @@ class Poll:
     all reports are there. Files NAME.published.json beside the reports guard against mistakes; they
     do not recognize copies of the reports.
 
-    Example: quietcrowd poll reports.parquet --min-honest 500
+    Example: quietcrowd lab poll reports.parquet --min-honest 500
 
-    Example: quietcrowd poll ann.csv ben.csv cem.csv --delta 1e-8 -o shares.csv
+    Example: quietcrowd lab poll ann.csv ben.csv cem.csv --delta 1e-8 -o shares.csv
     """
 
     reports: list[Path] = argument(
@@ -168,6 +168,3 @@ def _tell(found: PollResult, told: ShuffledGuarantee, fewest: int | None, *, ass
         )
     if found.simulated:
         note("The noise is simulated: these reports protect nobody.")
-
-
-app = typer_app(Poll)

@@ -25,7 +25,7 @@ from quietcrowd.formats.files import replacing
 from quietcrowd.validation import parse_json
 
 _WHAT = (
-    "quietcrowd poll published counts of reports in the file beside this record. A report may "
+    "quietcrowd lab poll published counts of reports in the file beside this record. A report may "
     "enter one published output only, since the difference of two outputs reveals reports. This "
     "record guards against mistakes: copies of the file elsewhere are not recognized. Keep it as "
     "private as the reports. Delete it only if no output was shown to anyone."

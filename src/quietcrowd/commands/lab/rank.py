@@ -1,4 +1,4 @@
-"""``quietcrowd rank``: ranking of items from reports or non-private paired comparisons."""
+"""``quietcrowd lab rank``: ranking of items from reports or non-private paired comparisons."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 
 from quietcrowd.answers import Answers
 from quietcrowd.commands import options
-from quietcrowd.commands.declare import argument, command, option, typer_app
+from quietcrowd.commands.declare import argument, command, option
 from quietcrowd.commands.files import check_outputs
 from quietcrowd.commands.printing import counted, note, print_csv, print_frame, records_of
 from quietcrowd.commands.streams import STREAM, check_one_stream, from_stdin
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 _USUAL_COLUMNS = ",".join(COMPARISONS)
 
 
-@command("rank")
+@command()
 class Rank:
-    """Rank items by paired comparisons, from reports or plain.
+    """Rank items by paired comparisons.
 
     A task is a public pair, named as "tea | coffee"; the answer, left or right, is randomised.
     Scores are log-odds, 0 in the mean; standard errors count the noise in.
 
-    Example: quietcrowd rank reports.parquet -o ranking.csv
+    Example: quietcrowd lab rank reports.parquet -o ranking.csv
 
-    Example: quietcrowd rank comparisons.csv --non-private
+    Example: quietcrowd lab rank comparisons.csv --non-private
 
     Example: quietcrowd convert comparisons.csv - | quietcrowd randomize - --labels left,right -e 1
     -o reports.parquet
@@ -134,6 +134,3 @@ def _as_json(found: Ranking) -> str:
             "notes": list(found.notes),
         }
     )
-
-
-app = typer_app(Rank)

@@ -1,4 +1,4 @@
-"""``quietcrowd suggest``: the tasks to ask next."""
+"""``quietcrowd lab suggest``: the tasks to ask next."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from quietcrowd.commands import options
 from quietcrowd.commands.choices import METHODS_LISTED, choose_method, method_option
-from quietcrowd.commands.declare import argument, command, option, typer_app
+from quietcrowd.commands.declare import argument, command, option
 from quietcrowd.commands.files import read_gold
 from quietcrowd.commands.printing import counted, note, print_frame, records_of
 from quietcrowd.formats import check_target, read_reports, write_table
@@ -18,7 +18,7 @@ from quietcrowd.formats.files import check_new, refuse_overwriting
 from quietcrowd.gold import KnownTruthError
 
 
-@command("suggest", epilog=METHODS_LISTED)
+@command(epilog=METHODS_LISTED)
 class Suggest:
     """Suggest which tasks to ask next.
 
@@ -26,9 +26,9 @@ class Suggest:
     follows from the reports alone; who is asked what then depends on them, so fix beforehand how
     many answers each worker gives. Of reports that noise-aware reads.
 
-    Example: quietcrowd suggest reports.parquet --count 200 -o next.csv
+    Example: quietcrowd lab suggest reports.parquet --count 200 -o next.csv
 
-    Example: quietcrowd suggest reports.parquet --worker ann --count 5
+    Example: quietcrowd lab suggest reports.parquet --worker ann --count 5
     """
 
     reports: list[Path] = argument(metavar="REPORTS", help="Files of reports of one mechanism.")
@@ -82,6 +82,3 @@ class Suggest:
 def _as_json(found: Any) -> str:
     rows = records_of(found)
     return json.dumps({"tasks": rows})
-
-
-app = typer_app(Suggest)

@@ -1,4 +1,4 @@
-"""``quietcrowd synthesize``: synthetic claims from claims, by a trusted collector."""
+"""``quietcrowd lab synthesize``: synthetic claims from claims, by a trusted collector."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pyarrow as pa
 from quietcrowd.answers import Answers
 from quietcrowd.commands import options
 from quietcrowd.commands.choices import choose
-from quietcrowd.commands.declare import argument, command, option, typer_app
+from quietcrowd.commands.declare import argument, command, option
 from quietcrowd.commands.files import PlainAnswers
 from quietcrowd.commands.lab.release_report import (
     print_plans,
@@ -65,19 +65,19 @@ def _number(text: str, *flags: str, default: Any = None) -> Any:
     return option(*flags, metavar="NUMBER", help=text, default=default)
 
 
-@command("synthesize")
+@command()
 class Synthesize:
-    """Make synthetic claims from real ones (trusted collector).
+    """Create synthetic claims, as a trusted collector.
 
     Overwrites nothing without --force: another release reveals more of the claims.
 
-    Example: quietcrowd synthesize claims.csv --between 0,10 --bandwidth 0.4
+    Example: quietcrowd lab synthesize claims.csv --between 0,10 --bandwidth 0.4
     --claims 5 --epsilon 8 -o synthetic.csv
 
-    Example: quietcrowd synthesize claims.csv --between 0,10 --bandwidth 0.4
+    Example: quietcrowd lab synthesize claims.csv --between 0,10 --bandwidth 0.4
     --claims 5 --epsilon 8 --plan
 
-    Example: quietcrowd synthesize claims.csv --between 0,10 --bandwidth 0.4
+    Example: quietcrowd lab synthesize claims.csv --between 0,10 --bandwidth 0.4
     --claims 5 --k 28 --gamma 4 --epsilon0 0.568 -o synthetic.csv --plot "drug A"
     """
 
@@ -349,6 +349,3 @@ def _check_bandwidth(bandwidth: float | str, answers: Answers) -> None:
             ),
             stacklevel=2,
         )
-
-
-app = typer_app(Synthesize)

@@ -1,4 +1,4 @@
-"""``quietcrowd answer``: a worker answers a campaign, and the device randomizes the answers.
+"""``quietcrowd worker answer``: a worker answers a campaign, and the device randomizes the answers.
 
 A worker decides on the answers, knowing the distribution of the noise. Then one step samples the
 reports and sends them, so no report is shown before it is sent.
@@ -14,7 +14,7 @@ import typer
 
 from quietcrowd.campaign.extra import require_client
 from quietcrowd.commands import options
-from quietcrowd.commands.declare import argument, command, option, typer_app
+from quietcrowd.commands.declare import argument, command, option
 from quietcrowd.commands.printing import counted, note
 from quietcrowd.commands.worker.notices import (
     receipt_as_json,
@@ -37,21 +37,21 @@ _BECAUSE = (
 )
 
 
-@command("answer")
+@command()
 class Answer:
-    """Answer a campaign's questions. They stay here: what is sent is randomised.
+    """Answer a campaign with randomized reports.
 
     You see what you agree to and how often which answer becomes which report, you answer, look
     over your answers, and send: drawing and sending are one step. Questions that were reported on
     before are told; where they get fresh noise, --yes needs a --total-epsilon.
 
-    Example: quietcrowd answer 'https://example.org/j/0123...#i=qci_...' --total-epsilon 20
+    Example: quietcrowd worker answer 'https://example.org/j/0123...#i=qci_...' --total-epsilon 20
 
-    Example: quietcrowd answer LINK --file mine.csv --yes
+    Example: quietcrowd worker answer LINK --file mine.csv --yes
 
-    Example: quietcrowd answer LINK --status
+    Example: quietcrowd worker answer LINK --status
 
-    Example: quietcrowd answer LINK --withdraw
+    Example: quietcrowd worker answer LINK --withdraw
     """
 
     link: str = argument(
@@ -279,6 +279,3 @@ def _withdraw(client: Client, *, yes: bool) -> None:
         "files, except what it sends again if the server repeats a question. What was revealed "
         "before is not undone."
     )
-
-
-app = typer_app(Answer)

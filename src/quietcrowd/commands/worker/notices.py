@@ -1,4 +1,4 @@
-"""Texts of ``quietcrowd answer``: the terms before, and the receipt and reports after sending."""
+"""Texts of ``quietcrowd worker answer``: the terms, the receipt and the sent reports."""
 
 from __future__ import annotations
 

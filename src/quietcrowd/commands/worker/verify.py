@@ -1,4 +1,4 @@
-"""``quietcrowd verify-server``: comparison of a server's page for workers with this release."""
+"""``quietcrowd worker verify``: comparison of a server's page for workers with this release."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from quietcrowd.campaign.device.link import CampaignLink
 from quietcrowd.campaign.extra import require_client
 from quietcrowd.campaign.terms.server_address import ServerAddress
 from quietcrowd.commands import options
-from quietcrowd.commands.declare import argument, command, typer_app
+from quietcrowd.commands.declare import argument, command
 from quietcrowd.commands.printing import counted, note
 
 if TYPE_CHECKING:
     from quietcrowd.campaign.web.verification import Verification
 
 
-@command("verify-server")
-class VerifyServer:
+@command()
+class Verify:
     """Compare a server's page for workers with this release.
 
     Prints a line for each file that differs, and the SHA-384 of the page that a worker can save
     there; sha384sum tells that of a file. The exit status is 1 where something differs. An invite
     in a link is sent to nobody.
 
-    Example: quietcrowd verify-server https://example.org
+    Example: quietcrowd worker verify https://example.org
     """
 
     url: str = argument(metavar="URL", help="Of a server, or the link that a worker got.")
@@ -75,6 +75,3 @@ def _tell(found: Verification) -> None:
         note(
             f"{what} were compared with quietcrowd {found.version}: {differ}. Do not answer there."
         )
-
-
-app = typer_app(VerifyServer)

@@ -49,7 +49,7 @@ const PLAN = byId("plan");
 const PLAN_PLACE = "plan"; // also in the address, in place of a campaign's id
 const KEY_IN_ADDRESS =
   "No key belongs in an address: this browser has kept it. It was not used here. Have it replaced, " +
-  "by quietcrowd campaign key NAME --replace, and give the new one.";
+  "by quietcrowd admin create-key NAME --replace, and give the new one.";
 
 let end = () => {};
 let current = null; // the API that is polled: of a campaign, or of a requester

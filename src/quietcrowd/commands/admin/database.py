@@ -1,4 +1,4 @@
-"""``quietcrowd campaign key``, ``migrate``, ``clock`` and ``doctor``, for the operator."""
+"""``quietcrowd admin migrate``, ``clock`` and ``doctor``, for the operator of a database."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from quietcrowd.campaign.store.database import Database
 
 LOCAL = "sqlite:///quietcrowd.db"
-MAX_KEY_DAYS = 3_650
 
 
 @option_group("Database")
@@ -30,7 +29,7 @@ class OnDatabase:
     database: str = option(
         metavar="URL",
         envvar="QUIETCROWD_DATABASE",
-        help="Of the server: sqlite:///FILE or postgresql://USER@HOST/NAME.",
+        help="Database of the server: sqlite:///FILE or postgresql://USER@HOST/NAME.",
         default=LOCAL,
     )
 
@@ -58,66 +57,24 @@ def existing(url: str) -> Database:
     return opened
 
 
-@command("key")
-class Key(WithJournal):
-    """Make a key for a requester.
-
-    A requester of a new name is added. The key is printed once: what is
-    stored is a hash, and its last four characters.
-
-    Example: quietcrowd campaign key "bird group" --days 365
-
-    Example: quietcrowd campaign key "bird group" --replace
-    """
-
-    name: str = argument(metavar="NAME", help="Of the requester.")
-    database: str = option(
-        metavar="URL",
-        envvar="QUIETCROWD_DATABASE",
-        help="sqlite:///FILE or postgresql://USER@HOST/NAME; created where there is none.",
-        default="sqlite:///quietcrowd.db",
-    )
-    replace: bool = option(help="End all earlier keys of the requester.", default=False)
-    days: int | None = option(
-        min=1,
-        max=MAX_KEY_DAYS,
-        metavar="NUMBER",
-        help="Days until it ends. Default: never.",
-        default=None,
-    )
-
-    def run(self) -> None:
-        """Make the key, and print it."""
-        require_server()
-        from quietcrowd.campaign.store.database import Database
-        from quietcrowd.campaign.store.opening import ready_beside_server
-        from quietcrowd.campaign.store.requesters import issue_key
-
-        end = None if self.days is None else int(time.time()) + self.days * 86_400
-        opened = Database.open(self.database)
-        ready_beside_server(opened, self.settings())
-        typer.echo(issue_key(opened, self.name, replace=self.replace, expires_at=end))
-        opened.close()
-
-
-@command("migrate")
+@command()
 class Migrate(OnDatabase):
-    """Bring a database up to date, after a copy of it was made.
+    """Migrate a database to this version.
 
-    The revisions that it lacks are printed, one to a line. Of SQLite the server has to be stopped;
-    servers on PostgreSQL go on meanwhile, also those of the version before. The day of this
-    machine's clock is stored, and a server compares its clock with it.
+    It first copies the database and prints the missing revisions, one per line. Stop the server of
+    an SQLite database before. Servers on PostgreSQL can run meanwhile, also those of the previous
+    version. The day of this machine's clock is stored for comparison.
 
-    Example: quietcrowd campaign migrate --dry-run
+    Example: quietcrowd admin migrate --dry-run
 
-    Example: quietcrowd campaign migrate --database postgresql://me@db/crowd --copies /var/backups
+    Example: quietcrowd admin migrate --database postgresql://me@db/crowd --copies /var/backups
     """
 
-    dry_run: bool = option(help="Say what would be done, and do nothing.", default=False)
-    no_backup: bool = option(help="Make no copy before.", default=False)
+    dry_run: bool = option(help="Print the missing revisions and change nothing.", default=False)
+    no_backup: bool = option(help="Make no copy.", default=False)
     copies: Path | None = option(
         metavar="FOLDER",
-        help="Where the copy is made. Default: beside SQLite's file; here, of PostgreSQL.",
+        help="Directory of the copy. Default: next to SQLite's file; here for PostgreSQL.",
         default=None,
     )
 
@@ -166,15 +123,15 @@ def _copy_before(opened: Database, folder: Path | None) -> None:
     note(f"Copied to {file}: delete it once you do not need it.")
 
 
-@command("clock")
+@command()
 class Clock(WithJournal):
-    """Compare the clock with the last day that the server saw.
+    """Compare the clock with the server's last day.
 
-    If the clock is implausible, the server closes and deletes nothing by date.
+    If the clock is implausible, the server closes and deletes no campaign by date.
 
-    Example: quietcrowd campaign clock
+    Example: quietcrowd admin clock
 
-    Example: quietcrowd campaign clock --confirm
+    Example: quietcrowd admin clock --confirm
     """
 
     confirm: bool = option(help="Confirm that this machine's clock is right.", default=False)
@@ -200,18 +157,18 @@ class Clock(WithJournal):
             note("The clock is confirmed." if self.confirm else "The clock is plausible.")
 
 
-@command("doctor")
+@command()
 class Doctor(WithJournal):
     """Check a database, its journal and its copies.
 
-    It prints the cause of each problem; the exit status is 2 then. The server may run. All of an
-    SQLite file is read.
+    It prints the cause of each problem and then exits with status 2. The server may run. It reads
+    the complete SQLite file.
 
-    Example: quietcrowd campaign doctor /var/backups/crowd
+    Example: quietcrowd admin doctor /var/backups/crowd
     """
 
     copies: Path | None = argument(
-        metavar="[COPIES]", help="The folder of campaign backup.", exists=True, default=None
+        metavar="[COPIES]", help="Directory of admin backup.", exists=True, default=None
     )
 
     def run(self) -> None:

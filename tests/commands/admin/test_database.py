@@ -1,4 +1,4 @@
-"""``quietcrowd campaign clock`` and ``doctor``."""
+"""``quietcrowd admin clock`` and ``doctor``."""
 
 import time
 from contextlib import closing
@@ -19,9 +19,9 @@ def test_an_operator_confirms_a_clock(run, tmp_path, days):
     now = time.time()
     with ready_database(Settings(database=url), clock=lambda: now + days * DAY):
         pass
-    words = ("campaign", "clock", "--database", url)
+    words = ("admin", "clock", "--database", url)
     status, _, told = run(*words)
-    assert (status, "campaign clock --confirm" in told) == (0, True)
+    assert (status, "admin clock --confirm" in told) == (0, True)
     assert "The clock is confirmed." in run(*words, "--confirm")[2]
     assert "The clock is plausible." in run(*words)[2]
     for file in (tmp_path / "q.db", tmp_path / "q.db.departures"):
@@ -30,7 +30,7 @@ def test_an_operator_confirms_a_clock(run, tmp_path, days):
 
 
 def test_no_clock_is_confirmed_without_a_database(run, tmp_path):
-    status, _, told = run("campaign", "clock", "--database", f"sqlite:///{tmp_path}/no.db")
+    status, _, told = run("admin", "clock", "--database", f"sqlite:///{tmp_path}/no.db")
     assert (status, "does not exist" in told) == (2, True)
     assert not list(tmp_path.iterdir())
 
@@ -47,7 +47,7 @@ def settings(tmp_path):
 def copies(run, settings, tmp_path):
     folder = tmp_path / "copies"
     folder.mkdir()
-    assert run("campaign", "backup", folder, "--database", settings.database)[0] == 0
+    assert run("admin", "backup", folder, "--database", settings.database)[0] == 0
     return folder
 
 
@@ -58,9 +58,7 @@ def examine(run, settings, copies):
     def found(**changed):
         given = settings.model_copy(update=changed)
         words = ["--withdrawal-log", given.withdrawal_log] if given.withdrawal_log else []
-        status, printed, told = run(
-            "campaign", "doctor", copies, "--database", given.database, *words
-        )
+        status, printed, told = run("admin", "doctor", copies, "--database", given.database, *words)
         problems = [line for line in printed.splitlines() if not line.startswith("ok ")]
         assert len(told.splitlines()) == (1 if status else 0)
         return status, "\n".join(problems)
@@ -139,6 +137,6 @@ def test_a_clock_that_is_held_is_named(examine, tmp_path):
 
 
 def test_no_place_of_copies_is_an_error(run, settings, tmp_path):
-    status, _, told = run("campaign", "doctor", tmp_path / "q.db", "--database", settings.database)
+    status, _, told = run("admin", "doctor", tmp_path / "q.db", "--database", settings.database)
     assert (status, "not a directory of copies" in told) == (2, True)
-    assert run("campaign", "doctor", "--database", settings.database)[0] == 0
+    assert run("admin", "doctor", "--database", settings.database)[0] == 0

@@ -1,4 +1,4 @@
-"""``quietcrowd campaign backup``, ``restore`` and ``migrate``."""
+"""``quietcrowd admin backup``, ``restore`` and ``migrate``."""
 
 import sqlite3
 from contextlib import closing
@@ -43,7 +43,7 @@ def first_postgresql(postgresql_server):
 
 def test_a_dry_run_tells_and_changes_nothing(run, first, tmp_path):
     before = (tmp_path / "q.db").read_bytes()
-    status, printed, told = run("campaign", "migrate", "--database", first, "--dry-run")
+    status, printed, told = run("admin", "migrate", "--database", first, "--dry-run")
     assert status == 0
     assert [line.split()[0] for line in printed.splitlines()] == all_revisions()[1:]
     assert "0004  Images that tasks show." in printed
@@ -54,14 +54,14 @@ def test_a_dry_run_tells_and_changes_nothing(run, first, tmp_path):
 
 
 def test_a_copy_comes_first(run, first, tmp_path):
-    status, printed, told = run("campaign", "migrate", "--database", first)
+    status, printed, told = run("admin", "migrate", "--database", first)
     assert status == 0
     assert revision(first) == newest_revision()
     [copy, _] = sorted(tmp_path.glob("q.db.copy-*"))
     assert str(copy) in told
     assert revision(f"sqlite:///{copy}") == "0001"
     assert len(printed.splitlines()) == len(all_revisions()) - 1
-    status, printed, told = run("campaign", "migrate", "--database", first)
+    status, printed, told = run("admin", "migrate", "--database", first)
     assert (status, printed) == (0, "")
     assert "nothing to do" in told
     assert len(list(tmp_path.glob("q.db.copy-*"))) == 2
@@ -70,8 +70,10 @@ def test_a_copy_comes_first(run, first, tmp_path):
 def test_the_first_day_of_the_clock_is_stored_and_printed(run, first, monkeypatch):
     """Before, a server trusted its first reading after an upgrade, and deleted by it."""
     wrong = 1_900_000_000.0
-    monkeypatch.setattr("quietcrowd.commands.admin.time", SimpleNamespace(time=lambda: wrong))
-    status, _, told = run("campaign", "migrate", "--database", first, "--no-backup")
+    monkeypatch.setattr(
+        "quietcrowd.commands.admin.database.time", SimpleNamespace(time=lambda: wrong)
+    )
+    status, _, told = run("admin", "migrate", "--database", first, "--no-backup")
     assert (status, "clock says 2030-03-17" in told) == (0, True)
     with closing(Database.open(first)) as database:
         assert not read_clock(wrong, database).held
@@ -80,7 +82,7 @@ def test_the_first_day_of_the_clock_is_stored_and_printed(run, first, monkeypatc
 
 
 def test_without_a_copy_there_is_a_warning(run, first, tmp_path):
-    status, _, told = run("campaign", "migrate", "--database", first, "--no-backup")
+    status, _, told = run("admin", "migrate", "--database", first, "--no-backup")
     assert status == 0
     assert "Warning: no copy" in told
     assert not list(tmp_path.glob("*copy*"))
@@ -89,10 +91,10 @@ def test_without_a_copy_there_is_a_warning(run, first, tmp_path):
 
 def test_what_a_server_has_or_is_not_there_is_not_migrated(run, first, tmp_path):
     with only_server(tmp_path / "q.db"):
-        status, _, told = run("campaign", "migrate", "--database", first)
+        status, _, told = run("admin", "migrate", "--database", first)
     assert (status, revision(first)) == (2, "0001")
     assert "Stop it first" in told
-    status, _, told = run("campaign", "migrate", "--database", f"sqlite:///{tmp_path}/no.db")
+    status, _, told = run("admin", "migrate", "--database", f"sqlite:///{tmp_path}/no.db")
     assert status == 2
     assert "does not exist" in told
     assert not (tmp_path / "no.db").exists()
@@ -100,7 +102,7 @@ def test_what_a_server_has_or_is_not_there_is_not_migrated(run, first, tmp_path)
 
 @pytest.mark.nightly
 def test_postgresql_is_dumped_first(run, first_postgresql, tmp_path, monkeypatch):
-    words = ("campaign", "migrate", "--database", first_postgresql, "--copies", tmp_path)
+    words = ("admin", "migrate", "--database", first_postgresql, "--copies", tmp_path)
     with monkeypatch.context() as nothing:
         nothing.setenv("PATH", str(tmp_path))
         status, _, told = run(*words)
@@ -113,11 +115,11 @@ def test_postgresql_is_dumped_first(run, first_postgresql, tmp_path, monkeypatch
 
 
 def test_a_server_refuses_what_is_older_and_says_what_to_do(run, first, tmp_path):
-    for words in (("serve",), ("campaign", "key", "me")):
+    for words in (("serve",), ("admin", "create-key", "me")):
         status, _, told = run(*words, "--database", first)
         assert status == 2
         [line] = told.splitlines()
-        assert "quietcrowd campaign migrate" in line
+        assert "quietcrowd admin migrate" in line
     assert revision(first) == "0001"
     assert not list(tmp_path.glob("*copy*"))
 
@@ -132,7 +134,7 @@ def test_copies_in_a_folder_are_kept_for_so_many_days(run, first, tmp_path):
     folder.mkdir()
     old = folder / "q.db.copy-20200101T000000Z"
     old.write_text("a copy of an older version")
-    words = ("campaign", "backup", folder, "--database", first)
+    words = ("admin", "backup", folder, "--database", first)
     for number in range(KEPT):
         assert run(*words)[0] == 0
         [made] = folder.glob("q.db.copy-202[2-9]*")
@@ -144,7 +146,7 @@ def test_copies_in_a_folder_are_kept_for_so_many_days(run, first, tmp_path):
     assert left[: KEPT - 1] == ["q.db.copy-20210102T000000Z", "q.db.copy-20210103T000000Z"]
     assert len(left) == KEPT
     status, _, told = run(
-        "campaign", "backup", tmp_path / "one.db", "--database", first, "--keep-days", 30
+        "admin", "backup", tmp_path / "one.db", "--database", first, "--keep-days", 30
     )
     assert (status, "requires a directory of copies" in told) == (2, True)
 
@@ -154,7 +156,7 @@ def test_a_backup_keeps_the_journal_of_the_one_before(run, tmp_path):
     settings = Settings(database=f"sqlite:///{tmp_path}/q.db")
     folder = tmp_path / "copies"
     folder.mkdir()
-    words = ("campaign", "backup", folder, "--database", settings.database)
+    words = ("admin", "backup", folder, "--database", settings.database)
     with ready_database(settings), closing(Departures.open(settings)) as departures:
         for number in range(8):
             departures.leave(b"campaign", bytes([number]), b"kept")
@@ -176,10 +178,10 @@ def test_a_backup_keeps_the_journal_of_the_one_before(run, tmp_path):
         True,
     )
     assert list(folder.iterdir()) == [made]
-    status, _, told = run("campaign", "restore", made, "--database", settings.database)
+    status, _, told = run("admin", "restore", made, "--database", settings.database)
     assert (status, "--accept-lost-withdrawal-log" in told) == (2, True)
     words = (
-        "campaign",
+        "admin",
         "restore",
         made,
         "--database",
@@ -195,7 +197,7 @@ def test_a_lost_journal_is_backed_up_once_somebody_says_so(run, tmp_path):
     settings = Settings(database=f"sqlite:///{tmp_path}/q.db")
     folder = tmp_path / "copies"
     folder.mkdir()
-    words = ("campaign", "backup", folder, "--database", settings.database)
+    words = ("admin", "backup", folder, "--database", settings.database)
     with ready_database(settings), closing(Departures.open(settings)) as departures:
         departures.leave(b"campaign", b"worker", b"kept")
         assert run(*words)[0] == 0
@@ -211,18 +213,16 @@ def test_a_lost_journal_is_backed_up_once_somebody_says_so(run, tmp_path):
 
 def test_a_copy_in_a_file_has_its_manifest_beside_it(run, first, tmp_path):
     copy = tmp_path / "copy.db"
-    assert run("campaign", "backup", copy, "--database", first)[0] == 0
+    assert run("admin", "backup", copy, "--database", first)[0] == 0
     assert copy_at(copy).damaged_file() is None
     with copy.open("r+b") as content:
         content.write(b"damage")
-    status, _, told = run(
-        "campaign", "restore", copy, "--database", first, "--withdrawal-log", "none"
-    )
+    status, _, told = run("admin", "restore", copy, "--database", first, "--withdrawal-log", "none")
     assert (status, "is damaged" in told) == (2, True)
 
 
 def test_a_journal_that_is_not_known_is_told(run, first, tmp_path):
-    words = ("campaign", "backup", tmp_path, "--database", first, "--withdrawal-log")
+    words = ("admin", "backup", tmp_path, "--database", first, "--withdrawal-log")
     assert "name the journal with --withdrawal-log" in run(*words, "none")[2]
 
 
@@ -231,9 +231,9 @@ def test_a_copy_is_restored_though_the_journal_was_lost(run, tmp_path):
     with ready_database(settings):
         pass
     copy = tmp_path / "copy.db"
-    run("campaign", "backup", copy, "--database", settings.database)
+    run("admin", "backup", copy, "--database", settings.database)
     (tmp_path / "q.db.departures").unlink()
-    words = ("campaign", "restore", copy, "--database", settings.database)
+    words = ("admin", "restore", copy, "--database", settings.database)
     status, _, told = run(*words)
     assert (status, "--accept-lost-withdrawal-log" in told) == (2, True)
     assert run(*words, "--accept-lost-withdrawal-log")[0] == 0
@@ -243,8 +243,8 @@ def test_a_copy_is_restored_though_the_journal_was_lost(run, tmp_path):
 
 def test_a_copy_is_put_in_place(run, first, tmp_path):
     copy = tmp_path / "copy.db"
-    assert run("campaign", "backup", copy, "--database", first)[0] == 0
-    words = ("campaign", "restore", copy, "--database", first)
+    assert run("admin", "backup", copy, "--database", first)[0] == 0
+    words = ("admin", "restore", copy, "--database", first)
     status, _, told = run(*words)
     assert (status, "withdrawals since" in told) == (2, True)
     status, _, told = run(*words, "--withdrawal-log", "none")

@@ -1,4 +1,4 @@
-"""``quietcrowd campaign backup`` and ``restore``, for the operator of the database."""
+"""``quietcrowd admin backup`` and ``restore``, for the operator of the database."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from quietcrowd.campaign.extra import require_server
 from quietcrowd.commands import options
-from quietcrowd.commands.admin import WithJournal, existing
+from quietcrowd.commands.admin.database import WithJournal, existing
 from quietcrowd.commands.declare import argument, command, option
 from quietcrowd.commands.printing import counted, note
 from quietcrowd.exceptions import ParameterError
@@ -20,31 +20,31 @@ if TYPE_CHECKING:
     from quietcrowd.campaign.store.database import Database
 
 
-@command("backup")
+@command()
 class Backup(WithJournal):
-    """Copy a database and its journal while the server runs.
+    """Copy a database while its server runs.
 
-    PLACE is a folder: each copy is a new folder in it, with the database, the journal of
-    withdrawals, and a manifest. The newest three good copies always stay. A new file gets the
-    database only, and a manifest next to it.
+    Each copy in the directory PLACE is a new directory with the database, the journal of
+    withdrawals, and a manifest. The three newest good copies are never deleted. If PLACE is a new
+    file, it gets the database only, with a manifest next to it.
 
-    What is deleted later stays in the copy: delete old copies too. Who leaves later does not come
-    back with it: quietcrowd campaign restore.
+    A copy still contains what is deleted later: delete old copies too. Workers who withdraw later
+    stay withdrawn after quietcrowd admin restore.
 
-    Example: quietcrowd campaign backup copy.db
+    Example: quietcrowd admin backup copy.db
 
-    Example: quietcrowd campaign backup /var/backups/crowd --keep-days 30
+    Example: quietcrowd admin backup /var/backups/crowd --keep-days 30
     """
 
-    target: Path = argument(metavar="PLACE", help="A folder of copies, or a new file.")
+    target: Path = argument(metavar="PLACE", help="A directory of copies, or a new file.")
     keep_days: int | None = option(
         min=1,
         metavar="NUMBER",
-        help="Delete copies in the folder that this command made more days ago.",
+        help="Delete copies of this command that are older than so many days.",
         default=None,
     )
     accept_lost_withdrawal_log: bool = option(
-        help="Give it once if the journal is lost: it may lack entries of its copy before.",
+        help="Accept once that the journal lacks entries of its previous copy.",
         default=False,
     )
 
@@ -96,18 +96,18 @@ def _existing_journal(settings: Settings) -> Iterator[Database | None]:
             yield journal
 
 
-@command("restore")
+@command()
 class Restore(WithJournal):
-    """Put a copy in place of a database that no server has.
+    """Restore a copy of a database.
 
-    A database of PostgreSQL has to be empty. Who left since stays away, and so do campaigns that
-    were deleted or whose time is over. The copy is brought up to date. The former database of
-    SQLite is kept beside it.
+    Stop all servers before. A PostgreSQL database must be empty; an existing SQLite file is kept
+    next to the new one. Workers who withdrew since, and campaigns that were deleted or expired,
+    are deleted again. The copy is migrated to this version.
 
-    Example: quietcrowd campaign restore copy.db --database sqlite:///quietcrowd.db
+    Example: quietcrowd admin restore copy.db --database sqlite:///quietcrowd.db
     """
 
-    copy: Path = argument(metavar="COPY", help="What campaign backup made.")
+    copy: Path = argument(metavar="COPY", help="A copy of admin backup.")
     accept_lost_withdrawal_log: bool = options.ACCEPT_LOST_WITHDRAWAL_LOG
 
     def run(self) -> None:
@@ -126,4 +126,4 @@ class Restore(WithJournal):
             f"{counted(done.deleted, 'campaign')}; closed again: "
             f"{counted(done.closed, 'campaign')}."
         )
-        note("Keys and invites that ended since are valid again: campaign key --replace ends keys.")
+        note("Keys and invites revoked since are valid again: see admin create-key --replace.")

@@ -1,0 +1,1 @@
+"""Commands for the operator of a server, and for the keys of requesters."""
