@@ -12,7 +12,7 @@ import quietcrowd as qc
 from own_process import HERE
 from quietcrowd.comparisons import SIDES
 from quietcrowd.formats import write_table
-from quietcrowd.inference.ranking.bradley_terry import Comparisons, maximise
+from quietcrowd.inference.ranking.likelihood import Comparisons, maximise
 from timing import least_seconds
 
 pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning")
@@ -48,7 +48,7 @@ def test_ranking(benchmark, frame, epsilon, compare, remark):
     if epsilon is not None:
         device = qc.RandomizedResponse(domain=SIDES, epsilon=epsilon)
         data = device.simulate(qc.comparison_answers(frame), random_state=1)
-    found = benchmark.pedantic(qc.rank_items, (data,), rounds=3, warmup_rounds=1)
+    found = benchmark.pedantic(qc.BradleyTerry().fit, (data,), rounds=3, warmup_rounds=1)
     assert found.converged
     ours = benchmark.stats.stats.min
     what = "plain comparisons" if epsilon is None else "comparisons at epsilon 1"
@@ -62,7 +62,7 @@ def test_ranking_beside_crowd_kit(frame, peers, tmp_path, compare, remark):
     write_table(frame, path)
     words = [peers, HERE / "peers" / "crowd_kit_ranking.py", "100", path]
     theirs = json.loads(subprocess.run(words, capture_output=True, check=True).stdout)
-    ours = least_seconds(lambda: qc.rank_items(frame), rounds=3)
+    ours = least_seconds(lambda: qc.BradleyTerry().fit(frame), rounds=3)
     compare(
         f"ranking of {ITEMS:,} items by {COMPARISONS:,} plain comparisons, with standard errors",
         ours,
@@ -70,7 +70,7 @@ def test_ranking_beside_crowd_kit(frame, peers, tmp_path, compare, remark):
         theirs["seconds"],
         1,
     )
-    scores = qc.rank_items(frame).to_frame("pandas").set_index("item")["score"]
+    scores = qc.BradleyTerry().fit(frame).to_frame("pandas").set_index("item")["score"]
     both = scores.rank().corr(pd.Series(theirs["scores"])[scores.index].rank())
     remark(f"Rank correlation of our scores and those of crowd-kit's BradleyTerry: {both:.4f}.")
     assert both > 0.99

@@ -216,7 +216,7 @@ def curves(crowd, per_task):
 def asked_for(crowd, estimate, counts, answers):
     """Return how many more reports of each task are asked for, where so many can be had."""
     more = np.zeros_like(counts)
-    wanted = qc.suggest_tasks(estimate, answers * 4)
+    wanted = estimate.suggest_tasks(answers * 4)
     for task, number in zip(wanted["task"], wanted["answers"], strict=True):
         can = min(number, MOST_AT_ONCE, crowd.sizes[task] - counts[task], answers - more.sum())
         more[task] = max(can, 0)

@@ -89,7 +89,7 @@ def shown(values: list[float]) -> str:
 def accuracies(draws: int = DRAWS) -> str:
     """Return the table of how well items are ranked."""
     lines = [
-        "| pairs | ε | `rank_items` | shares of wins | random order | intervals that hold |",
+        "| pairs | ε | `BradleyTerry` | shares of wins | random order | intervals that hold |",
         "|---|---|---|---|---|---|",
     ]
     for pairs in PAIRS:
@@ -99,7 +99,7 @@ def accuracies(draws: int = DRAWS) -> str:
                 rng = np.random.default_rng([draw, PAIRS.index(pairs)])
                 scores, answers = crowd(pairs, 1.0, rng)
                 data = reports_of(answers, epsilon, rng)
-                tau, held = of_ranking(qc.rank_items(data), scores)
+                tau, held = of_ranking(qc.BradleyTerry().fit(data), scores)
                 wins = agreement(share_of_wins(data), scores)
                 guess = float(kendalltau(rng.permutation(ITEMS), scores).statistic)
                 for cell, value in zip(cells, (tau, wins, guess, held), strict=True):
@@ -119,7 +119,9 @@ def priors(draws: int = DRAWS) -> str:
             rng = np.random.default_rng([draw, 2])
             scores, answers = crowd("any two", differ, rng)
             data = reports_of(answers, 1.0, rng)
-            found = [of_ranking(qc.rank_items(data, spread=prior), scores) for prior in PRIORS]
+            found = [
+                of_ranking(qc.BradleyTerry(spread=prior).fit(data), scores) for prior in PRIORS
+            ]
             for cell, value in zip(cells, np.reshape(found, -1).tolist(), strict=True):
                 cell.append(value)
         lines.append(f"| {differ:g} | {' | '.join(map(shown, cells))} |")

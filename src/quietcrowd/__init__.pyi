@@ -25,9 +25,7 @@ from quietcrowd.inference import Median as Median
 from quietcrowd.inference import NoiseAware as NoiseAware
 from quietcrowd.inference import WeightedVote as WeightedVote
 from quietcrowd.inference import fit as fit
-from quietcrowd.inference.label_sets import label_sets as label_sets
-from quietcrowd.inference.ranking.ranking import rank_items as rank_items
-from quietcrowd.inference.suggesting import suggest_tasks as suggest_tasks
+from quietcrowd.inference.ranking.bradley_terry import BradleyTerry as BradleyTerry
 from quietcrowd.mechanisms import LaplaceMechanism as LaplaceMechanism
 from quietcrowd.mechanisms import PiecewiseMechanism as PiecewiseMechanism
 from quietcrowd.mechanisms import RandomizedResponse as RandomizedResponse

@@ -312,7 +312,7 @@ def test_sets_go_through_noise_and_come_back_as_sets(run):
     # 16 of 40 reports would have to be turned, with a probability of .018 each: below 10^-15
     assert found["labels"].tolist() == [",".join(held) for held in TRUE_SETS]
     assert found["task"].tolist() == [f"00{task}" for task in range(8)]
-    again = qc.label_sets(qc.fit(qc.read_reports("reports.parquet")))
+    again = qc.fit(qc.read_reports("reports.parquet")).label_sets()
     assert found["p(dog)"].tolist() == again["p(dog)"].tolist()
 
 

@@ -80,7 +80,7 @@ def test_what_is_suggested_and_described(run, odd, tmp_path):
     status, output, _ = run("lab", "suggest", reports, "--count", 30, "--json")
     assert status == 0
     suggested = json.loads(output)["tasks"]
-    assert same(suggested, qc.suggest_tasks(qc.fit(qc.read_reports(reports)), 30))
+    assert same(suggested, qc.fit(qc.read_reports(reports)).suggest_tasks(30))
     assert {row["task"] for row in suggested} <= set(LOOK_LIKE_NUMBERS)
 
 

@@ -16,7 +16,7 @@ FRAME = pd.DataFrame(
 
 
 def test_sets_come_back():
-    found = qc.label_sets(qc.MajorityVote().fit(qc.binary_answers(FRAME, LABELS)))
+    found = qc.MajorityVote().fit(qc.binary_answers(FRAME, LABELS)).label_sets()
     assert found["task"].tolist() == ["p: 1", "p: 2"]
     assert found["labels"].map(list).tolist() == [["cat", "dog"], []]
     assert found[["p(cat)", "p(dog)", "p(tree)"]].to_numpy().tolist() == [[1, 0.5, 0], [0, 0, 0]]
@@ -24,23 +24,23 @@ def test_sets_come_back():
 
 def test_a_threshold_may_be_higher_or_lower():
     estimate = qc.MajorityVote().fit(qc.binary_answers(FRAME, LABELS))
-    assert list(qc.label_sets(estimate, threshold=0.51)["labels"][0]) == ["cat"]
-    assert list(qc.label_sets(estimate, threshold=0.5)["labels"][0]) == ["cat", "dog"]
+    assert list(estimate.label_sets(threshold=0.51)["labels"][0]) == ["cat"]
+    assert list(estimate.label_sets(threshold=0.5)["labels"][0]) == ["cat", "dog"]
     for wrong in (0, 1, "half"):
         with pytest.raises(ParameterError, match="threshold"):
-            qc.label_sets(estimate, threshold=wrong)
+            estimate.label_sets(threshold=wrong)
 
 
 def test_sets_are_the_same_from_a_frame_of_bits():
     bits = qc.binary_answers(FRAME, LABELS).to_frame()
     answers = qc.Answers.from_frame(bits, qc.Categorical(["yes", "no"]))
-    found = qc.label_sets(qc.MajorityVote().fit(answers), backend="pyarrow")
+    found = qc.MajorityVote().fit(answers).label_sets(backend="pyarrow")
     assert found["labels"].to_pylist() == [["cat", "dog"], []]
 
 
 def test_what_nobody_answered_is_not_known():
     answers = qc.binary_answers(FRAME, LABELS, tasks=["p: 3", "p: 1", "p: 2"])
-    found = qc.label_sets(qc.MajorityVote().fit(answers), backend="pyarrow").to_pylist()
+    found = qc.MajorityVote().fit(answers).label_sets(backend="pyarrow").to_pylist()
     assert found[0] == {
         "task": "p: 3",
         "labels": None,
@@ -49,18 +49,18 @@ def test_what_nobody_answered_is_not_known():
         "p(tree)": None,
     }
     known = qc.MajorityVote().fit(answers, gold={"p: 3: dog": "yes"})
-    found = qc.label_sets(known, backend="pyarrow").to_pylist()[0]
+    found = known.label_sets(backend="pyarrow").to_pylist()[0]
     assert (found["labels"], found["p(dog)"], found["p(cat)"]) == (["dog"], 1, None)
 
 
 def test_other_estimates_have_no_sets():
     other = pd.DataFrame({"task": [1, 1], "worker": ["a", "b"], "label": ["no", "yes"]})
     with pytest.raises(ParameterError, match="task '1' does not name a task and a label"):
-        qc.label_sets(qc.MajorityVote().fit(other))
+        qc.MajorityVote().fit(other).label_sets()
     with pytest.raises(ParameterError, match="needs an estimate of labels from 'no', 'yes'"):
-        qc.label_sets(qc.MajorityVote().fit(other.assign(label=["cat", "dog"])))
+        qc.MajorityVote().fit(other.assign(label=["cat", "dog"])).label_sets()
     with pytest.raises(ParameterError, match="needs an estimate of labels from 'no', 'yes'"):
-        qc.label_sets(qc.Mean().fit(other.assign(label=[1.0, 2.0])))
+        qc.Mean().fit(other.assign(label=[1.0, 2.0])).label_sets()
 
 
 @pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.NoiseIgnoredWarning")
@@ -84,7 +84,7 @@ def test_sets_are_found_under_noise():
     answers = qc.binary_answers(frame, LABELS)
     mechanism = qc.RandomizedResponse(domain=answers.domain, epsilon=3.0 / len(LABELS))
     reports = mechanism.simulate(answers, random_state=rng)
-    found = qc.label_sets(qc.MajorityVote().fit(reports), backend="pyarrow")
+    found = qc.MajorityVote().fit(reports).label_sets(backend="pyarrow")
     tasks = [int(task) for task in found["task"].to_pylist()]
     assert sorted(tasks) == list(range(20))
     held = [[one in own for one in LABELS] for own in found["labels"].to_pylist()]

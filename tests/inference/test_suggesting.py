@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from attrs import evolve
 
 import quietcrowd as qc
 from quietcrowd.exceptions import ParameterError
@@ -36,7 +37,7 @@ def numbers():
 
 
 def test_the_least_sure_labels_come_first(labels):
-    asked = qc.suggest_tasks(labels, 20)
+    asked = labels.suggest_tasks(20)
     truths = labels.truths.set_index("task")["confidence"]
     assert asked["answers"].sum() == 20
     assert asked["answers"].between(1, 1).all()  # three times a third of a report
@@ -47,7 +48,7 @@ def test_the_least_sure_labels_come_first(labels):
 
 
 def test_numbers_of_few_reports_come_first(numbers):
-    asked = qc.suggest_tasks(numbers, 8, per_task=1)
+    asked = numbers.suggest_tasks(8, per_task=1)
     errors = numbers.truths.set_index("task")["standard_error"]
     worst = set(errors.nlargest(8).index)
     assert set(asked["task"]) == worst
@@ -95,7 +96,7 @@ def test_known_truths_are_not_asked(labels):
     crowd = qc.make_crowd(tasks=60, workers=20, answers_per_task=6, random_state=1)
     mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=2.0)
     estimate = qc.NoiseAware().fit(reports_of(crowd, mechanism), gold=gold)
-    asked = qc.suggest_tasks(estimate, 1000, per_task=2)
+    asked = estimate.suggest_tasks(1000, per_task=2)
     assert set(asked["task"]).isdisjoint(names)
     assert asked["answers"].tolist() == [2] * 30
 
@@ -104,26 +105,26 @@ def test_a_worker_is_asked_once_and_nothing_twice(labels):
     frame = labels.answers.to_frame()
     worker = frame["worker"].iloc[0]
     done = set(frame.loc[frame["worker"] == worker, "task"])
-    asked = qc.suggest_tasks(labels, 1000, worker=worker)
+    asked = labels.suggest_tasks(1000, worker=worker)
     assert set(asked["task"]) == set(labels.truths["task"]) - done
     assert (asked["answers"] == 1).all()
     with pytest.raises(ParameterError, match="has no report in the estimate"):
-        qc.suggest_tasks(labels, worker="nobody")
+        labels.suggest_tasks(worker="nobody")
 
 
 def test_a_better_worker_is_worth_more(labels):
     quality = labels.workers.dropna(subset="quality").sort_values("quality")
     values = [
-        qc.suggest_tasks(labels, 1, worker=who)["value"].iloc[0]
+        labels.suggest_tasks(1, worker=who)["value"].iloc[0]
         for who in quality["worker"].iloc[[0, -1]]
     ]
     assert values[0] < values[1]
 
 
 def test_it_is_computed_from_the_estimate_alone(labels):
-    one, two = (qc.suggest_tasks(labels, 30) for _ in range(2))
+    one, two = (labels.suggest_tasks(30) for _ in range(2))
     assert one.equals(two)
-    assert qc.suggest_tasks(labels, 30, backend="pyarrow").to_pandas()["task"].tolist() == (
+    assert labels.suggest_tasks(30, backend="pyarrow").to_pandas()["task"].tolist() == (
         one["task"].tolist()
     )
 
@@ -131,9 +132,7 @@ def test_it_is_computed_from_the_estimate_alone(labels):
 def test_methods_that_do_not_say_what_a_report_would_tell_are_refused():
     crowd = qc.make_crowd(tasks=10, workers=5, answers_per_task=3, random_state=1)
     with pytest.raises(ParameterError, match=r"^MajorityVote cannot predict .* use NoiseAware"):
-        qc.suggest_tasks(qc.MajorityVote().fit(crowd.answers))
-    with pytest.raises(ParameterError, match="with a posterior, such as that of NoiseAware"):
-        qc.suggest_tasks(crowd)
+        qc.MajorityVote().fit(crowd.answers).suggest_tasks()
 
 
 @pytest.mark.slow
@@ -141,13 +140,13 @@ def test_reports_of_every_task_are_refused():
     crowd = qc.make_crowd(tasks=20, workers=15, answers_per_task=5, random_state=1)
     null = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=2.0, null="category")
     with pytest.raises(ParameterError, match="there is no task to choose"):
-        qc.suggest_tasks(qc.NoiseAware().fit(reports_of(crowd, null)))
+        qc.NoiseAware().fit(reports_of(crowd, null)).suggest_tasks()
     rated = qc.make_crowd(
         kind="sparse", tasks=20, workers=15, sparsity=0.5, truths="uniform", random_state=1
     )
     filled = qc.LaplaceMechanism(domain=rated.answers.domain, epsilon=4.0)
     with pytest.raises(ParameterError, match="there is no task to choose"):
-        qc.suggest_tasks(qc.NoiseAware().fit(reports_of(rated, filled)))
+        qc.NoiseAware().fit(reports_of(rated, filled)).suggest_tasks()
 
 
 @pytest.mark.slow
@@ -157,13 +156,13 @@ def test_of_sets_the_least_sure_labels_come_first():
     )
     sets = qc.SubsetSelection(domain=crowd.answers.domain, epsilon=2.0, set_size=2)
     estimate = qc.NoiseAware().fit(reports_of(crowd, sets))
-    asked = qc.suggest_tasks(estimate, 20)
+    asked = estimate.suggest_tasks(20)
     truths = estimate.truths.set_index("task")["confidence"]
     assert asked["answers"].sum() == 20
     assert asked["error"].to_numpy() == pytest.approx(1 - truths.loc[asked["task"]].to_numpy())
     assert asked["error"].mean() > (1 - truths.drop(asked["task"])).mean()
     worker = estimate.answers.to_frame()["worker"].iloc[0]
-    assert (qc.suggest_tasks(estimate, 10, worker=worker)["value"] > 0).any()
+    assert (estimate.suggest_tasks(10, worker=worker)["value"] > 0).any()
 
 
 @pytest.mark.slow
@@ -172,7 +171,7 @@ def test_bounded_numbers_are_taken():
         kind="sparse", tasks=20, workers=15, sparsity=0.5, truths="uniform", random_state=1
     )
     bounded = qc.PiecewiseMechanism(domain=rated.answers.domain, epsilon=4.0)
-    asked = qc.suggest_tasks(qc.NoiseAware().fit(reports_of(rated, bounded)), 10)
+    asked = qc.NoiseAware().fit(reports_of(rated, bounded)).suggest_tasks(10)
     assert asked["answers"].sum() == 10
     assert (asked["value"] > 0).all()
 
@@ -182,10 +181,9 @@ def test_bounded_numbers_are_taken():
 )
 def test_numbers_out_of_range_are_refused(labels, more):
     with pytest.raises(ParameterError, match="must be a whole number"):
-        qc.suggest_tasks(labels, **more)
+        labels.suggest_tasks(**more)
 
 
-@pytest.mark.parametrize("estimate", ["a", None, 3.0], ids=["text", "none", "number"])
-def test_what_is_no_estimate_is_refused(estimate):
+def test_an_estimate_without_a_posterior_suggests_nothing(labels):
     with pytest.raises(ParameterError, match="needs an estimate with a posterior"):
-        suggesting.suggest_tasks(estimate, answers=3)
+        evolve(labels, partition=None).suggest_tasks(3)

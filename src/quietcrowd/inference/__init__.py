@@ -13,7 +13,7 @@ from quietcrowd.inference.numbers.kdem import KDEm
 from quietcrowd.inference.numbers.losses import CATD, CRH
 from quietcrowd.inference.numbers.moon import MOON
 from quietcrowd.inference.numbers.ratio_mean import RatioMean
-from quietcrowd.inference.ranking.items import Ranking
+from quietcrowd.inference.ranking.ranking import Ranking
 from quietcrowd.inference.registry import (
     METHODS,
     fit,

@@ -17,9 +17,11 @@ from quietcrowd.domains import Domain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.frames import Backend, positions_by_text, to_native
 from quietcrowd.inference.display import as_html, plot_estimate
+from quietcrowd.inference.label_sets import label_sets
 from quietcrowd.inference.method import TruthInference
 from quietcrowd.inference.model import Model, State
 from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.suggesting import suggested_tasks
 from quietcrowd.inference.task_estimates import Estimates, LabelEstimates, NumericEstimates
 
 if TYPE_CHECKING:
@@ -192,6 +194,118 @@ class TruthEstimate(ABC, Generic[FrameT_co]):
             found = self._truth_columns()
             return to_native({"task": found["task"], "agg_label": found["truth"]}, self.backend)
         return self.truths_as("pandas").set_index("task")["truth"].rename("agg_label")
+
+    @overload
+    def label_sets(self, *, threshold: float = 0.5, backend: None = None) -> FrameT_co: ...
+    @overload
+    def label_sets(self, *, threshold: float = 0.5, backend: Backend | None) -> Any: ...
+
+    def label_sets(self, *, threshold: float = 0.5, backend: Backend | None = None) -> Any:
+        """Return the set of labels of each task.
+
+        The answers are those of `binary_answers`, or reports of them. A task has a label if the
+        posterior of "yes" is at least `threshold`.
+
+        Parameters
+        ----------
+        threshold : float
+            Above 0 and below 1.
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Library of the frame; default: that of the estimate.
+
+        Returns
+        -------
+        dataframe
+            One row per task: ``task``, a text; ``labels``, a list of texts; and one column per
+            label with its posterior, such as ``p(cat)``. A question without answers has no
+            posterior, and its label is not in the list; a task without any answers has no list.
+
+        Raises
+        ------
+        ParameterError
+            If the threshold is out of range, the method has no posterior, or the estimate is not
+            about the questions of `binary_answers`.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import quietcrowd as qc
+        >>> frame = pd.DataFrame({"task": [7], "worker": ["a"], "label": [["cat"]]})
+        >>> qc.MajorityVote().fit(qc.binary_answers(frame, ["cat", "dog"])).label_sets()
+          task labels  p(cat)  p(dog)
+        0    7  [cat]     1.0     0.0
+        """
+        return to_native(label_sets(self, threshold), backend or self.backend)
+
+    @overload
+    def suggest_tasks(
+        self,
+        answers: int = 100,
+        *,
+        per_task: int | None = None,
+        worker: Any = None,
+        backend: None = None,
+    ) -> FrameT_co: ...
+    @overload
+    def suggest_tasks(
+        self,
+        answers: int = 100,
+        *,
+        per_task: int | None = None,
+        worker: Any = None,
+        backend: Backend | None,
+    ) -> Any: ...
+
+    def suggest_tasks(
+        self,
+        answers: int = 100,
+        *,
+        per_task: int | None = None,
+        worker: Any = None,
+        backend: Backend | None = None,
+    ) -> Any:
+        """Return the tasks to ask next, and how many answers to request for each.
+
+        With much noise, one further report rarely changes a label. So blocks of up to 64 reports
+        are evaluated. The value of a task is the expected drop of its error per report in the best
+        block. Answers go to the tasks of the largest value. Further reports may change these
+        values, so ask for few answers, infer again, and repeat.
+
+        Parameters
+        ----------
+        answers : int
+            Number of answers to assign, at least 1.
+        per_task : int, optional
+            Most answers for one task. Default: three times the even share, rounded up.
+        worker : id, optional
+            Who is to answer. Tasks that this worker answered are excluded, and each other task is
+            asked at most once. Default: a typical worker of the crowd.
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Library of the frame; default: that of the estimate.
+
+        Returns
+        -------
+        dataframe
+            One row per task with at least one answer, by decreasing value: ``task``; ``answers``;
+            ``value``, the expected drop of the error per report; and ``error``, the error expected
+            now. The error is the probability of a wrong label, or the mean absolute error of a
+            number. Tasks with known truths are excluded.
+
+        Raises
+        ------
+        ParameterError
+            If the method has no posterior or no model of a further report; if every worker reports
+            every task; if a number is out of range; or if the worker is not in the estimate.
+
+        Examples
+        --------
+        >>> import quietcrowd as qc
+        >>> crowd = qc.make_crowd(tasks=50, workers=30, answers_per_task=6, random_state=1)
+        >>> asked = qc.NoiseAware().fit(crowd.answers).suggest_tasks(20)
+        >>> int(asked["answers"].sum()), asked["value"].is_monotonic_decreasing
+        (20, True)
+        """
+        return to_native(suggested_tasks(self, answers, per_task, worker), backend or self.backend)
 
     def plot(self) -> Any:
         """Return a Matplotlib figure of the truths' uncertainty and the workers' quality.

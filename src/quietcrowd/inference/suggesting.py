@@ -6,15 +6,14 @@ who is asked what then depends on earlier reports: ``docs/where-to-ask.md`` expl
 
 from __future__ import annotations
 
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.frames import Backend, positions_by_text, to_native
-from quietcrowd.inference.estimate import FrameT_co, TruthEstimate
+from quietcrowd.frames import positions_by_text
 from quietcrowd.inference.further_report import FurtherReport
 from quietcrowd.inference.model import SuggestsTasks
 from quietcrowd.validation import check_whole
@@ -26,90 +25,15 @@ _SIZES = np.array([0, 1, 2, 4, 8, 16, 32, 64])
 """Block sizes of further reports of a task that are evaluated."""
 
 
-@overload
-def suggest_tasks(
-    estimate: TruthEstimate[FrameT_co],
-    answers: int = 100,
-    *,
-    per_task: int | None = None,
-    worker: Any = None,
-    backend: None = None,
-) -> FrameT_co: ...
-@overload
-def suggest_tasks(
-    estimate: TruthEstimate[Any],
-    answers: int = 100,
-    *,
-    per_task: int | None = None,
-    worker: Any = None,
-    backend: Backend | None = None,
-) -> Any: ...
-
-
-def suggest_tasks(
-    estimate: TruthEstimate[Any],
-    answers: int = 100,
-    *,
-    per_task: int | None = None,
-    worker: Any = None,
-    backend: Backend | None = None,
-) -> Any:
-    """Return the tasks to ask next, and how many answers to request for each.
-
-    With much noise, one further report rarely changes a label. So blocks of up to 64 reports are
-    evaluated. The value of a task is the expected drop of its error per report in the best block.
-    Answers go to the tasks of the largest value. Further reports may change these values, so ask
-    for few answers, infer again, and repeat.
-
-    Parameters
-    ----------
-    estimate : TruthEstimate
-        Of a method with a posterior, such as `NoiseAware`.
-    answers : int
-        Number of answers to assign, at least 1.
-    per_task : int, optional
-        Most answers for one task. Default: three times the even share, rounded up.
-    worker : id, optional
-        Who is to answer. Tasks that this worker answered are excluded, and each other task is asked
-        at most once. Default: a typical worker of the crowd.
-    backend : {"pandas", "polars", "pyarrow"}, optional
-        Library of the frame; default: that of the estimate.
-
-    Returns
-    -------
-    dataframe
-        One row per task with at least one answer, by decreasing value: ``task``; ``answers``;
-        ``value``, the expected drop of the error per report; and ``error``, the error expected now.
-        The error is the probability of a wrong label, or the mean absolute error of a number. Tasks
-        with known truths are excluded.
-
-    Raises
-    ------
-    ParameterError
-        If the method has no posterior or no model of a further report; if every worker reports
-        every task; if a number is out of range; or if the worker is not in the estimate.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> import numpy as np
-    >>> import quietcrowd as qc
-    >>> from quietcrowd.exceptions import SimulatedNoiseWarning
-    >>> warnings.simplefilter("ignore", SimulatedNoiseWarning)  # simulated on purpose
-    >>> crowd = qc.make_crowd(tasks=50, workers=30, answers_per_task=6, random_state=1)
-    >>> mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=2.0)
-    >>> reports = mechanism.simulate(crowd.answers, random_state=1)
-    >>> asked = suggest_tasks(qc.NoiseAware().fit(reports), answers=20)
-    >>> int(asked["answers"].sum()), asked["value"].is_monotonic_decreasing
-    (20, True)
-    """
+def suggested_tasks(
+    estimate: Any, answers: int, per_task: int | None, worker: Any
+) -> dict[str, Any]:
+    """Return the columns of `TruthEstimate.suggest_tasks`."""
     check_whole("answers", answers, 1)
     if per_task is not None:
         check_whole("per_task", per_task, 1)
-    given: Any = estimate
-    partition = given.partition if isinstance(given, TruthEstimate) else None
-    if partition is None:
-        name = type(getattr(estimate, "method", estimate)).__name__
+    if estimate.partition is None:
+        name = type(estimate.method).__name__
         raise ParameterError("inference.suggestions-need-posterior", name=name)
     who = None if worker is None else _place_of(worker, estimate)
     open_tasks = ~estimate.known if who is None else ~estimate.known & ~_answered(estimate, who)
@@ -119,21 +43,18 @@ def suggest_tasks(
             "inference.suggestions-unsupported", type_name=type(model.method).__name__
         )
     further: FurtherReport = model.further_report(estimate.state, who)
-    beliefs = model.beliefs(partition, estimate.state)
+    beliefs = model.beliefs(estimate.partition, estimate.state)
     most = 1 if who is not None else per_task
     counts, errors = further_answers(further, beliefs, open_tasks, int(answers), most)
     values = block_values(errors)
     chosen = np.flatnonzero(counts)
     chosen = chosen[np.argsort(-values[chosen], kind="stable")]
-    return to_native(
-        {
-            "task": estimate.answers.tasks.take(pa.array(chosen)),
-            "answers": counts[chosen],
-            "value": values[chosen],
-            "error": errors[chosen, 0],
-        },
-        backend or estimate.backend,
-    )
+    return {
+        "task": estimate.answers.tasks.take(pa.array(chosen)),
+        "answers": counts[chosen],
+        "value": values[chosen],
+        "error": errors[chosen, 0],
+    }
 
 
 def further_answers(
@@ -156,14 +77,14 @@ def further_answers(
     return _allotted(errors, np.where(open_tasks, most, 0), answers), errors
 
 
-def _place_of(worker: Any, estimate: TruthEstimate[Any]) -> int:
+def _place_of(worker: Any, estimate: Any) -> int:
     place = int(positions_by_text(pa.array([worker]), estimate.answers.workers)[0])
     if place < 0:
         raise ParameterError("inference.worker-without-report", worker=worker)
     return place
 
 
-def _answered(estimate: TruthEstimate[Any], worker: int) -> npt.NDArray[np.bool_]:
+def _answered(estimate: Any, worker: int) -> npt.NDArray[np.bool_]:
     found = np.zeros(len(estimate.known), np.bool_)
     found[estimate.answers.task_codes[estimate.answers.worker_codes == worker]] = True
     return found

@@ -1,169 +1,290 @@
-"""The likelihood of randomised comparisons, its derivatives, and the search for its maximum."""
+"""Items ranked by paired comparisons: what is read, what is refused, what comes out."""
 
-import math
+import warnings
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy.optimize import approx_fprime, minimize
+from attrs import evolve
 
 import quietcrowd as qc
 from quietcrowd.comparisons import SIDES
-from quietcrowd.inference.ranking.bradley_terry import Comparisons, maximise
-
-PLAIN = np.eye(2)
-
-
-def law(epsilon):
-    """Return P(report | preference), rows and columns left and right; None stands for no noise."""
-    if epsilon is None:
-        return PLAIN
-    return qc.RandomizedResponse(domain=SIDES, epsilon=epsilon).channel.probabilities
-
-
-def drawn(epsilon, items=6, count=200, spread=2.5, seed=0, scores=None):
-    """Return comparisons of random pairs, with reports drawn by the model."""
-    rng = np.random.default_rng(seed)
-    scores = rng.normal(0, 1, items) if scores is None else scores
-    left = rng.integers(0, items, count)
-    right = (left + rng.integers(1, items, count)) % items
-    gaps = scores[left] - scores[right]
-    prefers_right = (rng.random(count) > 1 / (1 + np.exp(-gaps))).astype(int)
-    table = law(epsilon)
-    reports = (rng.random(count) > table[prefers_right, 0]).astype(int)
-    with np.errstate(divide="ignore"):
-        logs = np.log(table[:, reports])
-    return Comparisons(
-        items=items,
-        left=left,
-        right=right,
-        log_left=logs[0],
-        log_right=logs[1],
-        counts=np.ones(count),
-        spread=spread,
-    )
-
-
-def of_two(wins, losses, table, spread):
-    """Return comparisons of two items, so many reports of left and of right."""
-    with np.errstate(divide="ignore"):
-        logs = np.log(table)
-    return Comparisons(
-        items=2,
-        left=np.array([0, 0]),
-        right=np.array([1, 1]),
-        log_left=logs[0],
-        log_right=logs[1],
-        counts=np.array([wins, losses], float),
-        spread=spread,
-    )
-
-
-@pytest.mark.parametrize("epsilon", [None, 2.0, 0.5])
-def test_two_items_have_a_closed_form(epsilon):
-    """The share of reports for left is q = b + (a - b) sigma(gap); it is solved for the gap."""
-    (a, _), (b, _) = table = law(epsilon)
-    share = 0.25 * a + 0.75 * b
-    fit = maximise(of_two(1000 * share, 1000 * (1 - share), table, spread=1e4), 100)
-    preferred = (share - b) / (a - b)
-    assert fit.scores[0] - fit.scores[1] == pytest.approx(math.log(preferred / (1 - preferred)))
-    slope = (a - b) * preferred * (1 - preferred)
-    variance = share * (1 - share) / (1000 * slope**2)
-    found = fit.covariance[0, 0] + fit.covariance[1, 1] - 2 * fit.covariance[0, 1]
-    assert found == pytest.approx(variance, rel=1e-5)
-
-
-def test_an_undefeated_item_has_the_score_where_prior_and_reports_balance():
-    """Of n plain wins the gap d solves n (1 - sigma(d)) = d / (2 spread^2), by hand."""
-    fit = maximise(of_two(7, 0, PLAIN, spread=1.5), 100)
-    gap = fit.scores[0] - fit.scores[1]
-    assert 7 / (1 + math.exp(gap)) == pytest.approx(gap / (2 * 1.5**2), rel=1e-8)
-    assert fit.converged
-
-
-def test_plain_comparisons_have_the_maximum_of_bradley_and_terry():
-    model = drawn(None, spread=1e5)
-    gaps = model.left[np.newaxis, :] == np.arange(6)[:, np.newaxis]
-    design = gaps.astype(float) - (model.right == np.arange(6)[:, np.newaxis])
-    signs = np.where(np.isfinite(model.log_left), 1.0, -1.0)
-
-    def loss(free):
-        scores = np.append(free, -free.sum())
-        return np.logaddexp(0, -signs * (scores @ design)).sum()
-
-    best = minimize(loss, np.zeros(5), method="BFGS", options={"gtol": 1e-9})
-    found = maximise(model, 100)
-    assert found.converged
-    assert found.scores[:5] == pytest.approx(best.x, abs=1e-5)
-
-
-@pytest.mark.parametrize("epsilon", [None, 3.0, 1.0, 0.3])
-def test_gradient_and_information_are_the_derivatives(epsilon):
-    model = drawn(epsilon)
-    scores = np.random.default_rng(3).normal(0, 1, 6)
-    slope = approx_fprime(scores, model.objective, 1e-6)
-    assert model.gradient(scores) == pytest.approx(slope, abs=1e-3)
-    bend = approx_fprime(scores, model.gradient, 1e-6)
-    assert model.information(scores) == pytest.approx(-bend, abs=1e-3)
-
-
-def test_seen_preferences_tell_at_least_as_much_as_reports():
-    model = drawn(1.0)
-    scores = np.random.default_rng(4).normal(0, 1, 6)
-    more = model.information(scores, 1.0) - model.information(scores)
-    assert np.linalg.eigvalsh(more).min() >= -1e-10
-
-
-@pytest.mark.slow
-@given(
-    st.sampled_from([None, 16.0, 3.0, 1.0, 0.1]),
-    st.integers(2, 8),
-    st.integers(1, 60),
-    st.sampled_from([0.3, 2.5, 1e3]),
-    st.integers(0, 2**16),
+from quietcrowd.exceptions import (
+    AnswerError,
+    ConvergenceWarning,
+    NoiseIgnoredWarning,
+    ParameterError,
+    SimulatedNoiseWarning,
 )
-def test_the_objective_never_falls_and_ends_at_a_maximum(epsilon, items, count, spread, seed):
-    check_a_climb(drawn(epsilon, items, count, spread, seed, far_apart(items, seed)))
+from quietcrowd.inference.ranking.bradley_terry import BradleyTerry
+from quietcrowd.mechanisms import OptimalMechanism, TwoLayerRandomizedResponse
+from quietcrowd.mechanisms.channels import TableChannel
+
+NAMES = ["tea", "coffee", "milk", "juice", "cola"]
 
 
-def far_apart(items, seed):
-    """Return scores of items that differ much."""
-    return np.random.default_rng(seed).normal(0, 3, items)
+def crowd(count=400, seed=0, names=NAMES, scores=(1.0, 0.5, 0.0, -0.5, -1.0)):
+    """Return a frame of comparisons, each by another worker."""
+    rng = np.random.default_rng(seed)
+    scores, names = np.array(scores), np.array(names)
+    left = rng.integers(0, len(names), count)
+    right = (left + rng.integers(1, len(names), count)) % len(names)
+    wins = rng.random(count) < 1 / (1 + np.exp(scores[right] - scores[left]))
+    return pd.DataFrame(
+        {
+            "worker": np.arange(count),
+            "left": names[left],
+            "right": names[right],
+            "label": np.where(wins, names[left], names[right]),
+        }
+    )
 
 
-def check_a_climb(model):
-    """Check that the search rises all the way, to a place where all directions lead down."""
-    fit = maximise(model, 1000)
-    assert (np.diff(fit.history) >= 0).all()
-    assert fit.converged
-    assert np.linalg.eigvalsh(model.information(fit.scores)).min() > 0
-    step = fit.covariance @ model.gradient(fit.scores)
-    assert (np.abs(step) <= 1e-3 * np.sqrt(np.diagonal(fit.covariance))).all()
-    assert abs(fit.scores.sum()) < 1e-6 * model.items * model.spread**2
+@pytest.fixture
+def device():
+    """Return randomised response of left and right."""
+    return qc.RandomizedResponse(domain=SIDES, epsilon=2.0)
+
+
+@pytest.fixture
+def reports(device):
+    """Return reports that are not marked as simulated."""
+    made = device.simulate(qc.comparison_answers(crowd()), random_state=1)
+    return evolve(made, simulated=False)
+
+
+def as_dict(ranking):
+    """Return the scores by item."""
+    return dict(zip(map(str, ranking.items.to_pylist()), ranking.scores, strict=True))
+
+
+def sides_as_items(reports):
+    """Return randomised answers as crowd-kit's frame has comparisons."""
+    frame = reports.table.to_frame()
+    pairs = frame["task"].str.split(" | ", regex=False, expand=True)
+    chosen = np.where(frame["label"] == "left", pairs[0], pairs[1])
+    return pd.DataFrame(
+        {"worker": frame["worker"], "left": pairs[0], "right": pairs[1], "label": chosen}
+    )
+
+
+def test_a_frame_and_its_answers_are_ranked_alike():
+    frame = crowd()
+    ranking = BradleyTerry().fit(frame)
+    assert ranking.ranking == NAMES
+    assert as_dict(BradleyTerry().fit(qc.comparison_answers(frame))) == as_dict(ranking)
+    assert abs(ranking.scores.mean()) < 1e-12
+    assert ranking.mechanism is None
+
+
+def test_no_order_of_rows_and_no_swap_of_sides_changes_the_scores():
+    frame = crowd()
+    swapped = frame.rename(columns={"left": "right", "right": "left"}).sample(
+        frac=1, random_state=3
+    )
+    expected = pytest.approx(as_dict(BradleyTerry().fit(frame)), abs=1e-7)
+    assert as_dict(BradleyTerry().fit(swapped)) == expected
+    renamed = frame.replace({"tea": "zz"})
+    found = as_dict(BradleyTerry().fit(renamed))
+    assert {"tea" if name == "zz" else name: score for name, score in found.items()} == expected
+
+
+def test_reports_are_read_by_their_law_however_they_come_in(reports, device):
+    by_reports = BradleyTerry().fit(reports)
+    assert by_reports.mechanism == device
+    expected = pytest.approx(as_dict(by_reports), abs=1e-9)
+    frame = sides_as_items(reports)
+    for how in (device, device.channel):
+        assert as_dict(BradleyTerry().fit(frame, mechanism=how)) == expected
+        assert as_dict(BradleyTerry().fit(reports.table, mechanism=how)) == expected
+    shrunk, spread_out = (
+        np.ptp(BradleyTerry().fit(frame, **how).scores) for how in ({}, {"mechanism": device})
+    )
+    assert spread_out > 1.1 * shrunk, "what the noise took is not given back"
+
+
+def test_a_frame_that_says_it_holds_reports_is_not_read_as_plain_in_silence(reports, device):
+    frame = sides_as_items(reports)
+    frame.attrs = reports.to_frame().attrs
+    with pytest.warns(NoiseIgnoredWarning, match="read as non-private comparisons"):
+        BradleyTerry().fit(frame)
+    assert BradleyTerry().fit(frame, mechanism=device).converged
+
+
+def test_a_domain_in_the_other_order_is_the_same(reports):
+    other = qc.Categorical(["right", "left"])
+    device = qc.RandomizedResponse(domain=other, epsilon=2.0)
+    turned = qc.Answers.from_frame(reports.table.to_frame(), other)
+    made = qc.Reports(table=turned, mechanism=device)
+    expected = pytest.approx(as_dict(BradleyTerry().fit(reports)), abs=1e-9)
+    assert as_dict(BradleyTerry().fit(made)) == expected
+    assert as_dict(BradleyTerry().fit(turned, mechanism=device.channel)) == expected
+
+
+def test_next_to_no_noise_is_the_same_as_none():
+    frame = crowd()
+    hardly = qc.RandomizedResponse(domain=SIDES, epsilon=16.0)
+    noisy = as_dict(BradleyTerry().fit(frame, mechanism=hardly))
+    assert noisy == pytest.approx(as_dict(BradleyTerry().fit(frame)), abs=1e-4)
+
+
+def test_sets_and_other_tables_are_read_by_their_law_too():
+    answers = qc.comparison_answers(crowd(4000))
+    for device in (
+        qc.SubsetSelection(domain=SIDES, epsilon=2.0),
+        OptimalMechanism(domain=SIDES, epsilon=2.0, prior={"left": 0.5, "right": 0.5}),
+    ):
+        made = evolve(device.simulate(answers, random_state=2), simulated=False)
+        assert BradleyTerry().fit(made).ranking[0] == "tea"
+
+
+def test_ids_and_the_library_are_those_that_came_in():
+    frame = crowd(names=[10, 20, 30, 40, 50])
+    found = BradleyTerry().fit(pl.from_pandas(frame)).to_frame()
+    assert isinstance(found, pl.DataFrame)
+    assert found["item"].to_list() == [10, 20, 30, 40, 50]
+    assert found["comparisons"].sum() == 2 * len(frame)
+
+
+def test_items_that_were_never_compared_have_no_common_scale():
+    rows = [
+        (w, left, right, left) for w, (left, right) in enumerate(["ab", "bc", "de", "fg", "hi"])
+    ]
+    frame = pd.DataFrame(rows, columns=["worker", "left", "right", "label"])
+    with pytest.raises(AnswerError) as error:
+        BradleyTerry().fit(frame)
+    assert "there are 4 groups, ('a', 'b', 'c'), ('d', 'e'), ('f', 'g') and 1 more" in str(
+        error.value
+    )
+    assert "Rank each group separately" in str(error.value)
+
+
+def test_a_pair_that_nobody_compared_joins_no_groups():
+    answers = qc.comparison_answers(crowd())
+    more = qc.Answers.from_frame(
+        answers.to_frame(), SIDES, tasks=[*answers.tasks.to_pylist(), "tea | beer"]
+    )
+    with pytest.raises(AnswerError, match=r"\('beer'\)"):
+        BradleyTerry().fit(more)
+
+
+def test_noise_that_hides_everything_is_an_error(reports):
+    blind = qc.RandomizedResponse(domain=SIDES, epsilon=0.0)
+    for data, how in (
+        (evolve(reports, mechanism=blind), None),
+        (crowd(), blind),
+        (crowd(), TableChannel.uninformative(2)),
+    ):
+        with pytest.raises(AnswerError, match="carry no information about the preferences"):
+            BradleyTerry().fit(data, mechanism=how)
+
+
+def test_laws_that_a_comparison_does_not_have_are_refused():
+    answers = qc.comparison_answers(crowd())
+    shared = TwoLayerRandomizedResponse(domain=SIDES, low=0.1, high=0.4)
+    with pytest.raises(AnswerError, match="share a random draw"):
+        BradleyTerry().fit(shared.randomize(answers))
+    hidden = qc.RandomizedResponse(domain=SIDES, epsilon=1.0, null="category")
+    with pytest.raises(AnswerError, match="every worker reports every task"):
+        BradleyTerry().fit(crowd(), mechanism=hidden)
+    with pytest.raises(AnswerError, match=r"comparisons must be answers in Categorical\(\['left'"):
+        BradleyTerry().fit(qc.make_crowd(tasks=3, workers=10).answers)
+    numbers = qc.LaplaceMechanism(domain=qc.Interval(low=0, high=1), epsilon=1.0)
+    with pytest.raises(AnswerError, match="got Interval"):
+        BradleyTerry().fit(crowd(), mechanism=numbers)
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "items", "count", "spread", "seed"),
-    [(1.0, 8, 10, 1e3, 4), (0.5, 3, 10, 1e3, 4), (0.1, 3, 10, 30.0, 0)],
+    ("options", "told"),
+    [
+        ({"spread": 0}, "spread must be a finite number above 0"),
+        ({"spread": -1}, "spread must be a finite number"),
+        ({"spread": float("nan")}, "spread must be a finite number"),
+        ({"max_iter": 0}, "max_iter must be a whole number"),
+        ({"duplicates": "all"}, "duplicates must be one of"),
+        ({"mechanism": 1.0}, "mechanism must be a Mechanism"),
+        ({"mechanism": TableChannel.uninformative(3)}, "2 rows and 2 columns"),
+        (
+            {"mechanism": qc.SubsetSelection(domain=SIDES, epsilon=1.0)},
+            "pass the Reports object to BradleyTerry.fit",
+        ),
+    ],
 )
-def test_the_search_passes_saddles_and_places_where_newton_leads_down(
-    monkeypatch, epsilon, items, count, spread, seed
-):
-    """Of the first the information is not definite on the way, the others rest at a saddle."""
-    seen = []
-    within = Comparisons.information
-
-    def watched(self, scores, seen_part=0.0):
-        seen.append(seen_part)
-        return within(self, scores, seen_part)
-
-    monkeypatch.setattr(Comparisons, "information", watched)
-    check_a_climb(drawn(epsilon, items, count, spread, seed, far_apart(items, seed)))
-    assert max(seen) > 0
+def test_parameters_out_of_their_range(options, told):
+    own = options.keys() & {"spread", "max_iter"}
+    given = {name: options[name] for name in options.keys() - own}
+    with pytest.raises(ParameterError, match=told):
+        BradleyTerry(**{name: options[name] for name in own}).fit(crowd(), **given)
 
 
-def test_a_limit_of_steps_is_kept_and_told():
-    fit = maximise(drawn(1.0), 1)
-    assert not fit.converged
-    assert len(fit.history) == 2
+def test_reports_carry_their_mechanism(reports, device):
+    with pytest.raises(ParameterError, match="already contain their mechanism"):
+        BradleyTerry().fit(reports, mechanism=device)
+
+
+def test_too_many_items_and_no_comparison_are_errors(monkeypatch):
+    monkeypatch.setattr("quietcrowd.inference.ranking.bradley_terry.MOST_ITEMS", 4)
+    with pytest.raises(ParameterError, match=r"5 items cannot be ranked together; the limit is 4"):
+        BradleyTerry().fit(crowd())
+    empty = crowd(0)
+    with pytest.raises(AnswerError, match="the frame has no row"):
+        BradleyTerry().fit(empty)
+    answers = qc.Answers.from_frame(
+        pd.DataFrame(columns=["task", "worker", "label"]), SIDES, tasks=["a | b"], workers=["u"]
+    )
+    with pytest.raises(AnswerError, match="there is no comparison"):
+        BradleyTerry().fit(answers)
+
+
+def test_repeated_comparisons_are_an_error_or_left_out():
+    frame = pd.concat([crowd(), crowd().iloc[:1]])
+    with pytest.raises(AnswerError, match="in row 0 already"):
+        BradleyTerry().fit(frame)
+    assert BradleyTerry().fit(frame, duplicates="first").reports == len(crowd())
+
+
+def test_simulated_noise_and_an_early_end_are_told(device):
+    made = device.simulate(qc.comparison_answers(crowd()), random_state=1)
+    with pytest.warns(SimulatedNoiseWarning, match="protect no one"):
+        BradleyTerry().fit(made)
+    with pytest.warns(ConvergenceWarning, match="did not converge in 1 steps"):
+        assert not BradleyTerry(max_iter=1).fit(crowd()).converged
+
+
+def held(epsilon, draws, count):
+    """Return in how many draws the interval of the gap of tea and milk, 1, holds it."""
+    device = qc.RandomizedResponse(domain=SIDES, epsilon=epsilon) if epsilon else None
+    found = 0
+    for seed in range(draws):
+        data = qc.comparison_answers(crowd(count, seed))
+        if device is not None:
+            data = device.simulate(data, random_state=np.random.default_rng([seed, 1]))
+        ranking = BradleyTerry(spread=10.0).fit(data)
+        names = ranking.items.to_pylist()
+        gap, error = ranking.gap(names.index("tea"), names.index("milk"))
+        found += abs(gap - 1.0) <= 1.959964 * error
+    return int(found)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(("epsilon", "count"), [(None, 1000), (2.0, 3000), (1.0, 8000)])
+def test_intervals_hold_the_gap_in_95_of_100_draws(epsilon, count):
+    """Drawn from fixed seeds. With others it fails with a chance below 10^-6.
+
+    That is where an interval holds the gap with a probability from 0.945 to 0.96: it is normal in
+    the limit alone.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SimulatedNoiseWarning)
+        assert 900 <= held(epsilon, 1000, count) <= 991
+
+
+def test_predictions_are_the_scores_best_first():
+    frame = crowd()
+    scores, ranking = BradleyTerry().fit_predict(frame), BradleyTerry().fit(frame)
+    assert scores.index.tolist() == ranking.ranking
+    assert scores.to_dict() == as_dict(ranking)
+    other = BradleyTerry().fit_predict(pl.from_pandas(frame))
+    assert other.columns == ["item", "score"]
+    assert other["score"].to_list() == scores.tolist()

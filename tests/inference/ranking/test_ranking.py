@@ -1,278 +1,100 @@
-"""Items ranked by paired comparisons: what is read, what is refused, what comes out."""
-
-import warnings
+"""A ranking as it is looked at: its frame, its intervals, its page of a notebook."""
 
 import numpy as np
 import pandas as pd
-import polars as pl
+import pyarrow as pa
 import pytest
 from attrs import evolve
+from scipy.special import expit
 
 import quietcrowd as qc
-from quietcrowd.comparisons import SIDES
-from quietcrowd.exceptions import (
-    AnswerError,
-    ConvergenceWarning,
-    NoiseIgnoredWarning,
-    ParameterError,
-    SimulatedNoiseWarning,
-)
-from quietcrowd.inference.ranking.ranking import rank_items
-from quietcrowd.mechanisms import OptimalMechanism, TwoLayerRandomizedResponse
-from quietcrowd.mechanisms.channels import TableChannel
-
-NAMES = ["tea", "coffee", "milk", "juice", "cola"]
-
-
-def crowd(count=400, seed=0, names=NAMES, scores=(1.0, 0.5, 0.0, -0.5, -1.0)):
-    """Return a frame of comparisons, each by another worker."""
-    rng = np.random.default_rng(seed)
-    scores, names = np.array(scores), np.array(names)
-    left = rng.integers(0, len(names), count)
-    right = (left + rng.integers(1, len(names), count)) % len(names)
-    wins = rng.random(count) < 1 / (1 + np.exp(scores[right] - scores[left]))
-    return pd.DataFrame(
-        {
-            "worker": np.arange(count),
-            "left": names[left],
-            "right": names[right],
-            "label": np.where(wins, names[left], names[right]),
-        }
-    )
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.inference import Ranking
 
 
 @pytest.fixture
-def device():
-    """Return randomised response of left and right."""
-    return qc.RandomizedResponse(domain=SIDES, epsilon=2.0)
-
-
-@pytest.fixture
-def reports(device):
-    """Return reports that are not marked as simulated."""
-    made = device.simulate(qc.comparison_answers(crowd()), random_state=1)
-    return evolve(made, simulated=False)
-
-
-def as_dict(ranking):
-    """Return the scores by item."""
-    return dict(zip(map(str, ranking.items.to_pylist()), ranking.scores, strict=True))
-
-
-def sides_as_items(reports):
-    """Return randomised answers as crowd-kit's frame has comparisons."""
-    frame = reports.table.to_frame()
-    pairs = frame["task"].str.split(" | ", regex=False, expand=True)
-    chosen = np.where(frame["label"] == "left", pairs[0], pairs[1])
-    return pd.DataFrame(
-        {"worker": frame["worker"], "left": pairs[0], "right": pairs[1], "label": chosen}
+def ranking():
+    """Return a ranking of three items with a covariance that can be added up by hand."""
+    return Ranking(
+        items=pa.array(["b", "a", "<i>"]),
+        scores=np.array([0.0, 1.0, -1.0]),
+        covariance=np.array([[0.5, 0.1, 0.0], [0.1, 0.4, 0.0], [0.0, 0.0, 0.3]]),
+        comparisons=np.array([4, 3, 1]),
+        reports=4,
+        workers=2,
+        mechanism=None,
+        spread=2.5,
+        history=(-3.0, -2.0),
+        converged=True,
+        notes=("Few are told apart.",),
     )
 
 
-def test_a_frame_and_its_answers_are_ranked_alike():
-    frame = crowd()
-    ranking = rank_items(frame)
-    assert ranking.ranking == NAMES
-    assert as_dict(rank_items(qc.comparison_answers(frame))) == as_dict(ranking)
-    assert abs(ranking.scores.mean()) < 1e-12
-    assert ranking.mechanism is None
-
-
-def test_no_order_of_rows_and_no_swap_of_sides_changes_the_scores():
-    frame = crowd()
-    swapped = frame.rename(columns={"left": "right", "right": "left"}).sample(
-        frac=1, random_state=3
-    )
-    expected = pytest.approx(as_dict(rank_items(frame)), abs=1e-7)
-    assert as_dict(rank_items(swapped)) == expected
-    renamed = frame.replace({"tea": "zz"})
-    found = as_dict(rank_items(renamed))
-    assert {"tea" if name == "zz" else name: score for name, score in found.items()} == expected
-
-
-def test_reports_are_read_by_their_law_however_they_come_in(reports, device):
-    by_reports = rank_items(reports)
-    assert by_reports.mechanism == device
-    expected = pytest.approx(as_dict(by_reports), abs=1e-9)
-    frame = sides_as_items(reports)
-    for how in (device, device.channel):
-        assert as_dict(rank_items(frame, mechanism=how)) == expected
-        assert as_dict(rank_items(reports.table, mechanism=how)) == expected
-    shrunk, spread_out = (
-        np.ptp(rank_items(frame, **how).scores) for how in ({}, {"mechanism": device})
-    )
-    assert spread_out > 1.1 * shrunk, "what the noise took is not given back"
-
-
-def test_a_frame_that_says_it_holds_reports_is_not_read_as_plain_in_silence(reports, device):
-    frame = sides_as_items(reports)
-    frame.attrs = reports.to_frame().attrs
-    with pytest.warns(NoiseIgnoredWarning, match="read as non-private comparisons"):
-        rank_items(frame)
-    assert rank_items(frame, mechanism=device).converged
-
-
-def test_a_domain_in_the_other_order_is_the_same(reports):
-    other = qc.Categorical(["right", "left"])
-    device = qc.RandomizedResponse(domain=other, epsilon=2.0)
-    turned = qc.Answers.from_frame(reports.table.to_frame(), other)
-    made = qc.Reports(table=turned, mechanism=device)
-    expected = pytest.approx(as_dict(rank_items(reports)), abs=1e-9)
-    assert as_dict(rank_items(made)) == expected
-    assert as_dict(rank_items(turned, mechanism=device.channel)) == expected
-
-
-def test_next_to_no_noise_is_the_same_as_none():
-    frame = crowd()
-    hardly = qc.RandomizedResponse(domain=SIDES, epsilon=16.0)
-    noisy = as_dict(rank_items(frame, mechanism=hardly))
-    assert noisy == pytest.approx(as_dict(rank_items(frame)), abs=1e-4)
-
-
-def test_sets_and_other_tables_are_read_by_their_law_too():
-    answers = qc.comparison_answers(crowd(4000))
-    for device in (
-        qc.SubsetSelection(domain=SIDES, epsilon=2.0),
-        OptimalMechanism(domain=SIDES, epsilon=2.0, prior={"left": 0.5, "right": 0.5}),
-    ):
-        made = evolve(device.simulate(answers, random_state=2), simulated=False)
-        assert rank_items(made).ranking[0] == "tea"
-
-
-def test_ids_and_the_library_are_those_that_came_in():
-    frame = crowd(names=[10, 20, 30, 40, 50])
-    found = rank_items(pl.from_pandas(frame)).to_frame()
-    assert isinstance(found, pl.DataFrame)
-    assert found["item"].to_list() == [10, 20, 30, 40, 50]
-    assert found["comparisons"].sum() == 2 * len(frame)
-
-
-def test_items_that_were_never_compared_have_no_common_scale():
-    rows = [
-        (w, left, right, left) for w, (left, right) in enumerate(["ab", "bc", "de", "fg", "hi"])
+def test_the_frame_has_the_best_item_first(ranking):
+    frame = ranking.to_frame()
+    assert list(frame.columns) == [
+        *("item", "rank", "score", "standard_error", "low", "high", "comparisons")
     ]
+    assert frame["item"].tolist() == ranking.ranking == ["a", "b", "<i>"]
+    assert frame["rank"].tolist() == [1, 2, 3]
+    assert frame["comparisons"].tolist() == [3, 4, 1]
+    ends = frame["score"] + 1.959964 * frame["standard_error"]
+    assert frame["high"].tolist() == pytest.approx(ends.tolist(), abs=1e-5)
+    assert isinstance(ranking.to_frame("pyarrow"), pa.Table)
+
+
+def test_standard_errors_are_of_the_score_less_the_mean(ranking):
+    less = np.eye(3) - 1 / 3
+    wanted = np.sqrt(np.diagonal(less @ ranking.covariance @ less))
+    assert ranking.standard_errors == pytest.approx(wanted)
+
+
+def test_the_chance_of_a_preference_has_an_interval(ranking):
+    error = np.sqrt(0.4 + 0.5 - 0.2)
+    chance = ranking.chance("a", "b")
+    assert chance.probability == pytest.approx(expit(1.0))
+    assert chance.low == pytest.approx(expit(1 - 1.959964 * error))
+    assert chance.high == pytest.approx(expit(1 + 1.959964 * error))
+    assert ranking.chance("b", "a").probability == pytest.approx(1 - chance.probability)
+
+
+def test_neighbours_are_told_apart_where_their_interval_leaves_out_0(ranking):
+    assert ranking.told_apart == 0
+    sure = qc.BradleyTerry().fit(
+        pd.DataFrame(
+            {"worker": range(100), "left": "x", "right": "y", "label": ["x"] * 90 + ["y"] * 10}
+        )
+    )
+    assert sure.told_apart == 1
+    assert sure.notes == (
+        "Pairs of neighbours in the ranking that differ, each at a confidence of 95 %: 1 of 1.",
+    )
+
+
+def test_unknown_items_and_an_item_beside_itself_are_errors(ranking):
+    with pytest.raises(ParameterError, match="'c' is not one of the 3 compared"):
+        ranking.chance("a", "c")
+    with pytest.raises(ParameterError, match="must differ"):
+        ranking.chance("a", "a")
+
+
+def test_a_notebook_shows_it_and_no_name_as_html(ranking):
+    page = ranking._repr_html_()
+    assert "Ranking(3 items, 4 comparisons, 2 workers, plain, converged)" in page
+    assert "Few are told apart." in page
+    assert "&lt;i&gt;" in page
+    assert "<i>" not in page
+
+
+def test_equal_scores_keep_the_order_in_which_items_occur():
+    """Three items each beat one and lose to one: rounding has no say in their order."""
+    rows = [("ann", "x", "y", "x"), ("bob", "y", "z", "y"), ("eve", "z", "x", "z")]
     frame = pd.DataFrame(rows, columns=["worker", "left", "right", "label"])
-    with pytest.raises(AnswerError) as error:
-        rank_items(frame)
-    assert "there are 4 groups, ('a', 'b', 'c'), ('d', 'e'), ('f', 'g') and 1 more" in str(
-        error.value
-    )
-    assert "Rank each group separately" in str(error.value)
+    for order in ([0, 1, 2], [1, 2, 0]):
+        turned = frame.iloc[order]
+        assert qc.BradleyTerry().fit(turned).ranking == list(dict.fromkeys([*turned["left"]]))
 
 
-def test_a_pair_that_nobody_compared_joins_no_groups():
-    answers = qc.comparison_answers(crowd())
-    more = qc.Answers.from_frame(
-        answers.to_frame(), SIDES, tasks=[*answers.tasks.to_pylist(), "tea | beer"]
-    )
-    with pytest.raises(AnswerError, match=r"\('beer'\)"):
-        rank_items(more)
-
-
-def test_noise_that_hides_everything_is_an_error(reports):
-    blind = qc.RandomizedResponse(domain=SIDES, epsilon=0.0)
-    for data, how in (
-        (evolve(reports, mechanism=blind), None),
-        (crowd(), blind),
-        (crowd(), TableChannel.uninformative(2)),
-    ):
-        with pytest.raises(AnswerError, match="carry no information about the preferences"):
-            rank_items(data, mechanism=how)
-
-
-def test_laws_that_a_comparison_does_not_have_are_refused():
-    answers = qc.comparison_answers(crowd())
-    shared = TwoLayerRandomizedResponse(domain=SIDES, low=0.1, high=0.4)
-    with pytest.raises(AnswerError, match="share a random draw"):
-        rank_items(shared.randomize(answers))
-    hidden = qc.RandomizedResponse(domain=SIDES, epsilon=1.0, null="category")
-    with pytest.raises(AnswerError, match="every worker reports every task"):
-        rank_items(crowd(), mechanism=hidden)
-    with pytest.raises(AnswerError, match=r"comparisons must be answers in Categorical\(\['left'"):
-        rank_items(qc.make_crowd(tasks=3, workers=10).answers)
-    numbers = qc.LaplaceMechanism(domain=qc.Interval(low=0, high=1), epsilon=1.0)
-    with pytest.raises(AnswerError, match="got Interval"):
-        rank_items(crowd(), mechanism=numbers)
-
-
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        ({"spread": 0}, "spread must be a finite number above 0"),
-        ({"spread": -1}, "spread must be a finite number"),
-        ({"spread": float("nan")}, "spread must be a finite number"),
-        ({"max_iter": 0}, "max_iter must be a whole number"),
-        ({"duplicates": "all"}, "duplicates must be one of"),
-        ({"mechanism": 1.0}, "mechanism must be a Mechanism"),
-        ({"mechanism": TableChannel.uninformative(3)}, "2 rows and 2 columns"),
-        (
-            {"mechanism": qc.SubsetSelection(domain=SIDES, epsilon=1.0)},
-            "pass the Reports object to rank_items",
-        ),
-    ],
-)
-def test_parameters_out_of_their_range(options, told):
-    with pytest.raises(ParameterError, match=told):
-        rank_items(crowd(), **options)
-
-
-def test_reports_carry_their_mechanism(reports, device):
-    with pytest.raises(ParameterError, match="already contain their mechanism"):
-        rank_items(reports, mechanism=device)
-
-
-def test_too_many_items_and_no_comparison_are_errors(monkeypatch):
-    monkeypatch.setattr("quietcrowd.inference.ranking.ranking.MOST_ITEMS", 4)
-    with pytest.raises(ParameterError, match=r"5 items cannot be ranked together; the limit is 4"):
-        rank_items(crowd())
-    empty = crowd(0)
-    with pytest.raises(AnswerError, match="the frame has no row"):
-        rank_items(empty)
-    answers = qc.Answers.from_frame(
-        pd.DataFrame(columns=["task", "worker", "label"]), SIDES, tasks=["a | b"], workers=["u"]
-    )
-    with pytest.raises(AnswerError, match="there is no comparison"):
-        rank_items(answers)
-
-
-def test_repeated_comparisons_are_an_error_or_left_out():
-    frame = pd.concat([crowd(), crowd().iloc[:1]])
-    with pytest.raises(AnswerError, match="in row 0 already"):
-        rank_items(frame)
-    assert rank_items(frame, duplicates="first").reports == len(crowd())
-
-
-def test_simulated_noise_and_an_early_end_are_told(device):
-    made = device.simulate(qc.comparison_answers(crowd()), random_state=1)
-    with pytest.warns(SimulatedNoiseWarning, match="protect no one"):
-        rank_items(made)
-    with pytest.warns(ConvergenceWarning, match="did not converge in 1 steps"):
-        assert not rank_items(crowd(), max_iter=1).converged
-
-
-def held(epsilon, draws, count):
-    """Return in how many draws the interval of the gap of tea and milk, 1, holds it."""
-    device = qc.RandomizedResponse(domain=SIDES, epsilon=epsilon) if epsilon else None
-    found = 0
-    for seed in range(draws):
-        data = qc.comparison_answers(crowd(count, seed))
-        if device is not None:
-            data = device.simulate(data, random_state=np.random.default_rng([seed, 1]))
-        ranking = rank_items(data, spread=10.0)
-        names = ranking.items.to_pylist()
-        gap, error = ranking.gap(names.index("tea"), names.index("milk"))
-        found += abs(gap - 1.0) <= 1.959964 * error
-    return int(found)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(("epsilon", "count"), [(None, 1000), (2.0, 3000), (1.0, 8000)])
-def test_intervals_hold_the_gap_in_95_of_100_draws(epsilon, count):
-    """Drawn from fixed seeds. With others it fails with a chance below 10^-6.
-
-    That is where an interval holds the gap with a probability from 0.945 to 0.96: it is normal in
-    the limit alone.
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SimulatedNoiseWarning)
-        assert 900 <= held(epsilon, 1000, count) <= 991
+def test_scores_that_differ_by_rounding_errors_are_equal(ranking):
+    nearly = evolve(ranking, scores=np.array([-1e-12, 0.0, 1e-12]))
+    assert nearly.ranking == ranking.items.to_pylist()

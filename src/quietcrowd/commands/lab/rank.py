@@ -21,7 +21,7 @@ from quietcrowd.formats.answers import COMPARISONS, read_comparisons
 from quietcrowd.mechanisms import Reports
 
 if TYPE_CHECKING:
-    from quietcrowd.inference.ranking.items import Ranking
+    from quietcrowd.inference.ranking.ranking import Ranking
 
 _USUAL_COLUMNS = ",".join(COMPARISONS)
 
@@ -99,14 +99,13 @@ def _read(files: list[Path], columns: str, duplicates: str, *, plain: bool) -> R
 
 def _ranked(data: Reports | Answers, spread: float | None, max_iter: int | None) -> Ranking:
     """Rank the items; the closing note reports convergence, so the warning is suppressed."""
-    from quietcrowd.inference.ranking.ranking import SPREAD, rank_items
+    from quietcrowd.inference.ranking.bradley_terry import BradleyTerry
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return rank_items(
-            data,
-            spread=SPREAD if spread is None else spread,
-            max_iter=100 if max_iter is None else max_iter,
+        given = {"spread": spread, "max_iter": max_iter}
+        return BradleyTerry(**{k: value for k, value in given.items() if value is not None}).fit(
+            data
         )
 
 

@@ -49,8 +49,6 @@ class Suggest:
 
     def run(self) -> None:
         """Suggest tasks, and print them."""
-        from quietcrowd.inference.suggesting import suggest_tasks
-
         if self.output is not None:
             check_target(self.output)
             for path in (*self.reports, *([] if self.gold is None else [self.gold])):
@@ -63,8 +61,8 @@ class Suggest:
             )
         except KnownTruthError as error:
             raise error.in_file(self.gold) from None
-        found = suggest_tasks(
-            estimate, self.count, per_task=self.max_per_task, worker=self.worker, backend="pandas"
+        found = estimate.suggest_tasks(
+            self.count, per_task=self.max_per_task, worker=self.worker, backend="pandas"
         )
         if self.output is not None:
             write_table(found, self.output)

@@ -1,162 +1,218 @@
-"""Bradley-Terry model of comparisons sent through a known channel.
-
-The worker prefers the left item with probability ``sigma(s_left - s_right)``. The objective is the
-log-likelihood of the reports plus the log density of a normal prior on the scores. Derivation:
-``docs/theory/paired-comparisons.md``.
-"""
+"""Ranking of items from paired comparisons, randomized or not."""
 
 from __future__ import annotations
 
-from typing import TypeAlias
+import warnings
+from itertools import islice
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from attrs import field, frozen
-from scipy import linalg
-from scipy.special import expit, log_expit
+import pyarrow as pa
+from attrs import evolve, field, frozen
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-Places: TypeAlias = npt.NDArray[np.intp]
+from quietcrowd.comparisons import Pairs, pairs_of
+from quietcrowd.exceptions import AnswerError, ConvergenceWarning, ParameterError
+from quietcrowd.frames import Duplicates, positions_by_text, to_native
+from quietcrowd.inference.notices import simulated_warning
+from quietcrowd.inference.ranking.comparisons import ComparisonReports
+from quietcrowd.inference.ranking.likelihood import Comparisons, Fit, maximise
+from quietcrowd.inference.ranking.ranking import Ranking
+from quietcrowd.mechanisms.channels.base import Channel
+from quietcrowd.mechanisms.mechanism import Mechanism
+from quietcrowd.validation import check_positive, checked_by, plain, whole_number
 
-_REST = 1e-5
-"""Convergence tolerance of a Newton step, in standard errors along its direction."""
+MOST_ITEMS = 10_000
+"""Most items: the covariance of this many takes 0.8 GB."""
 
-_HALVINGS = 60
-
-_SEEN = (0.0, *(4.0**-power for power in range(6, -1, -1)))
-"""Fractions of missing information to try until the information is positive definite."""
-
-_SUFFICIENT = 1e-4
-"""Fraction of the predicted increase that a step must reach (Armijo's condition)."""
+_NAMED = 3
+"""Most groups, and items of a group, in an error message."""
 
 
-@frozen(kw_only=True, eq=False)
-class Comparisons:
-    """Reports of paired comparisons, with counts of identical ones.
+@frozen(kw_only=True)
+class BradleyTerry:
+    """Ranking of items by workers' paired comparisons, randomized or not.
 
-    Distinct reports, shape (kinds,), show the items `left` and `right` and have ``ln P(report |
-    left preferred)`` in `log_left`, ``ln P(report | right preferred)`` in `log_right`. At most one
-    of these is minus infinity. `spread` is the standard deviation of the normal prior of each
-    score.
+    A worker prefers the left item with probability ``1 / (1 + exp(s_right - s_left))`` (Bradley and
+    Terry, 1952), and the device randomizes that preference. The scores ``s`` maximize the
+    likelihood of the reports under the mechanism, times a normal prior. The prior keeps the scores
+    of items that won every comparison finite. Derivation: ``docs/theory/paired-comparisons.md``.
+
+    Parameters
+    ----------
+    spread : float
+        Standard deviation of the normal prior of each score, above 0. With 1.25, the probability of
+        a preference is about uniform a priori. The default, 2.5, is weaker, so that intervals hold
+        where items differ much, too. A larger value moves the scores towards maximum likelihood.
+    max_iter : int
+        Most steps of the search, at least 1.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows = [("ann", "tea", "coffee", "tea"), ("bob", "coffee", "milk", "coffee")]
+    >>> frame = pd.DataFrame(rows, columns=["worker", "left", "right", "label"])
+    >>> BradleyTerry().fit(frame).ranking
+    ['tea', 'coffee', 'milk']
     """
 
-    items: int
-    left: Places
-    right: Places
-    log_left: Floats
-    log_right: Floats
-    counts: Floats
-    spread: float
+    spread: float = field(default=2.5, converter=plain, validator=checked_by(check_positive))
+    max_iter: int = field(default=100, converter=plain, validator=whole_number(1))
 
-    def objective(self, scores: Floats) -> float:
-        """Return the penalized log-likelihood, in nats, at scores of shape (items,)."""
-        gaps = scores[self.left] - scores[self.right]
-        logs = np.logaddexp(self.log_left + log_expit(gaps), self.log_right + log_expit(-gaps))
-        prior = float(scores @ scores) / (2 * self.spread**2)
-        return float(self.counts @ logs) - prior
+    def fit(
+        self,
+        comparisons: Any,
+        *,
+        mechanism: Mechanism | Channel | None = None,
+        duplicates: Duplicates = "error",
+    ) -> Ranking:
+        """Rank the items.
 
-    def preferences(self, scores: Floats) -> tuple[Floats, Floats]:
-        """Return the probability that left is preferred, before and after seeing the report."""
-        gaps = scores[self.left] - scores[self.right]
-        for_left = self.log_left + log_expit(gaps)
-        for_right = self.log_right + log_expit(-gaps)
-        return expit(gaps), np.exp(for_left - np.logaddexp(for_left, for_right))
+        Parameters
+        ----------
+        comparisons : pandas, Polars or PyArrow dataframe; Reports; or Answers
+            A frame in the format of crowd-kit, with columns ``worker``, ``left``, ``right`` and
+            ``label``, the chosen item. Or answers from `comparison_answers`, or reports of them.
+        mechanism : Mechanism or Channel, optional
+            What randomized the labels of a frame or of answers. A mechanism has the domain
+            ``Categorical(["left", "right"])``; a channel has rows and columns for left and right in
+            this order. `Reports` contain their own. Default: the preferences are non-private.
+        duplicates : {"error", "first", "last"}
+            What to do if a worker compared a pair twice in the same order, in a frame.
 
-    def gradient(self, scores: Floats) -> Floats:
-        """Return the gradient of the objective, shape (items,)."""
-        before, after = self.preferences(scores)
-        pull = self.counts * (after - before)
-        own = np.bincount(self.left, pull, self.items)
-        other = np.bincount(self.right, pull, self.items)
-        found: Floats = own - other - scores / self.spread**2
-        return found
+        Returns
+        -------
+        Ranking
+            Scores with standard errors from the observed information of the reports and the prior.
+            Comparisons by one worker count as independent.
 
-    def information(self, scores: Floats, seen: float = 0.0) -> Floats:
-        """Return the observed information plus that of the prior, shape (items, items).
+        Raises
+        ------
+        AnswerError
+            If a row is invalid (see `comparison_answers`); if the comparisons do not connect all
+            items; if the reports carry no information about the preferences; if the labels are not
+            "left" and "right"; or if the reports are not independent comparisons through a known
+            channel.
+        ParameterError
+            If `mechanism` accompanies reports or is invalid, or there are more than 10,000 items.
 
-        `seen` in [0, 1] is the fraction of the missing information to add; with 1, the result is
-        the information in the non-private preferences.
+        Warns
+        -----
+        NoiseIgnoredWarning
+            If a frame is marked as randomized, and no mechanism is given.
+        SimulatedNoiseWarning
+            If the noise of the reports is simulated.
+        ConvergenceWarning
+            If the search stopped at its limit.
         """
-        before, after = self.preferences(scores)
-        each = before * (1 - before) - (1 - seen) * after * (1 - after)
-        pairs = self.left * self.items + self.right
-        flat = np.asarray(np.bincount(pairs, self.counts * each, self.items**2), np.float64)
-        between = flat.reshape(self.items, self.items)
-        between = between + between.T
-        found: Floats = -between
-        np.fill_diagonal(found, between.sum(axis=1) + 1 / self.spread**2)
-        return found
+        read = ComparisonReports.of(comparisons, mechanism, duplicates)
+        if not len(read.answers):
+            raise AnswerError("inference.no-comparison")
+        if read.simulated:
+            warnings.warn(simulated_warning(), stacklevel=2)
+        pairs = pairs_of(read.answers.tasks)
+        ids = _ids(read.ids, pairs)
+        asked = read.answers.answers_per_task
+        _check_groups(pairs, asked, ids)
+        fit = maximise(_counted(read, pairs, float(self.spread)), self.max_iter)
+        if not fit.converged:
+            warnings.warn(_not_converged(self.max_iter), stacklevel=2)
+        return _ranking(read, fit, ids, _shown(pairs, asked), float(self.spread))
+
+    def fit_predict(
+        self,
+        comparisons: Any,
+        *,
+        mechanism: Mechanism | Channel | None = None,
+        duplicates: Duplicates = "error",
+    ) -> Any:
+        """Return the scores, best first: a pandas Series by item, or a dataframe; see `fit`."""
+        found = self.fit(comparisons, mechanism=mechanism, duplicates=duplicates)
+        order = found.order
+        columns = {"item": found.items.take(pa.array(order)), "score": found.scores[order]}
+        frame = to_native(columns, found.backend)
+        return frame.set_index("item")["score"] if found.backend == "pandas" else frame
 
 
-@frozen(kw_only=True, eq=False)
-class Fit:
-    """Maximum of the penalized likelihood.
-
-    `scores`, centered at 0 up to rounding, have the covariance `covariance`, the inverse
-    information. `history` is the objective at the start and after each step; it never decreases.
-    """
-
-    scores: Floats
-    covariance: Floats
-    history: tuple[float, ...] = field(repr=False)
-    converged: bool
+def _ids(given: pa.Array | None, pairs: Pairs) -> pa.Array:
+    """Return the item ids in their original type."""
+    if len(pairs.items) > MOST_ITEMS:
+        raise ParameterError(
+            "inference.too-many-items", count=len(pairs.items), most_items=MOST_ITEMS
+        )
+    if given is None:
+        return pairs.items
+    return given.take(pa.array(positions_by_text(pairs.items, given)))
 
 
-def maximise(comparisons: Comparisons, max_iter: int) -> Fit:
-    """Find a local maximum of the penalized log-likelihood of at least two items.
-
-    The search starts at equal scores and takes Newton steps where the observed information is
-    positive definite. Elsewhere it adds as little missing information as possible; all of it gives
-    a step of the EM gradient algorithm (Lange, 1995). Steps are halved until the objective does not
-    decrease. At a saddle, the step follows the direction of largest positive curvature.
-    """
-    scores = np.zeros(comparisons.items)
-    history = [comparisons.objective(scores)]
-    converged = False
-    while not converged and len(history) <= max_iter:
-        gradient = comparisons.gradient(scores)
-        factor, newton = _factor(comparisons, scores)
-        step: Floats = linalg.cho_solve(factor, gradient)
-        slope = float(gradient @ step)
-        resting = slope <= max(_REST**2, 1e-14 * abs(history[-1]))
-        converged = newton and resting
-        if resting and not newton:
-            step = _off_the_saddle(comparisons, scores)
-        scores, reached = _climb(comparisons, scores, step, slope, history[-1])
-        if reached is None:  # no increase beyond rounding
-            break
-        history.append(reached)
-    factor, _ = _factor(comparisons, scores)
-    covariance = linalg.cho_solve(factor, np.eye(comparisons.items), overwrite_b=True)
-    return Fit(scores=scores, covariance=covariance, history=tuple(history), converged=converged)
+def _check_groups(pairs: Pairs, asked: npt.NDArray[np.int64], ids: pa.Array) -> None:
+    """Raise AnswerError unless comparisons connect all items."""
+    edges = coo_array((asked, (pairs.left, pairs.right)), shape=(len(ids), len(ids))).tocsr()
+    edges.eliminate_zeros()
+    groups, group = connected_components(edges, directed=False)
+    if groups == 1:
+        return
+    shown = []
+    for place in range(min(groups, _NAMED)):
+        members = np.flatnonzero(group == place)
+        names = ", ".join(repr(ids[int(one)].as_py()) for one in islice(members, _NAMED))
+        more = len(members) - _NAMED
+        shown.append(f"({names}{f' and {more:,} more' * (more > 0)})")
+    left = groups - _NAMED
+    rest = f" and {left:,} more group{'s' * (left > 1)}" * (left > 0)
+    raise AnswerError(
+        "inference.comparisons-not-connected", groups=groups, shown=", ".join(shown), rest=rest
+    )
 
 
-def _factor(comparisons: Comparisons, scores: Floats) -> tuple[tuple[Floats, bool], bool]:
-    """Return the Cholesky factor of an information, and whether it is the observed one."""
-    for seen in _SEEN[:-1]:
-        try:
-            return linalg.cho_factor(comparisons.information(scores, seen)), seen == 0
-        except linalg.LinAlgError:
-            continue
-    return linalg.cho_factor(comparisons.information(scores, _SEEN[-1])), False
+def _counted(read: ComparisonReports, pairs: Pairs, spread: float) -> Comparisons:
+    answers = read.answers
+    kinds = int(answers.values.max()) + 1
+    keys = answers.task_codes * np.int64(kinds) + answers.values
+    _, rows, counts = np.unique(keys, return_index=True, return_counts=True)
+    tasks = answers.task_codes[rows]
+    return Comparisons(
+        items=len(pairs.items),
+        left=pairs.left[tasks],
+        right=pairs.right[tasks],
+        log_left=read.log_left[rows],
+        log_right=read.log_right[rows],
+        counts=counts.astype(np.float64),
+        spread=spread,
+    )
 
 
-def _off_the_saddle(comparisons: Comparisons, scores: Floats) -> Floats:
-    """Return the unit vector of largest positive curvature."""
-    _, directions = linalg.eigh(comparisons.information(scores), subset_by_index=[0, 0])
-    found: Floats = directions[:, 0]
-    return found
+def _shown(pairs: Pairs, asked: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    both = np.concatenate([pairs.left, pairs.right])
+    counts = np.bincount(both, np.concatenate([asked, asked]), len(pairs.items))
+    return counts.astype(np.int64)
 
 
-def _climb(
-    comparisons: Comparisons, scores: Floats, step: Floats, slope: float, now: float
-) -> tuple[Floats, float | None]:
-    """Return scores with no lower objective, and the objective; None without any."""
-    part = 1.0
-    for _ in range(_HALVINGS):
-        tried = scores + part * step
-        reached = comparisons.objective(tried)
-        if reached >= now + _SUFFICIENT * part * slope:
-            return tried, reached
-        part /= 2
-    return scores, None
+def _not_converged(limit: int) -> ConvergenceWarning:
+    return ConvergenceWarning("inference.scores-not-converged", limit=limit, value=10 * limit)
+
+
+def _ranking(
+    read: ComparisonReports, fit: Fit, ids: pa.Array, shown: npt.NDArray[np.int64], spread: float
+) -> Ranking:
+    found = Ranking(
+        items=ids,
+        scores=fit.scores - fit.scores.mean(),
+        covariance=fit.covariance,
+        comparisons=shown,
+        reports=len(read.answers),
+        workers=int((read.answers.answers_per_worker > 0).sum()),
+        mechanism=read.mechanism,
+        spread=spread,
+        history=fit.history,
+        converged=fit.converged,
+        backend=read.backend,
+    )
+    neighbours = len(ids) - 1
+    told = (
+        f"Pairs of neighbours in the ranking that differ, each at a confidence of 95 %: "
+        f"{found.told_apart:,} of {neighbours:,}."
+    )
+    return evolve(found, notes=(told,))

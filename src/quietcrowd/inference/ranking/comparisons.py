@@ -20,7 +20,7 @@ from quietcrowd.mechanisms.mechanism import LEAST_LOSS, Mechanism, Reports
 
 @frozen(kw_only=True, eq=False)
 class ComparisonReports:
-    """Input of `rank_items`, with the log-likelihoods of left and right for each row.
+    """Input of `BradleyTerry`, with the log-likelihoods of left and right for each row.
 
     Without a mechanism, preferences are non-private. `ids` are the item ids as in a frame.
     """
@@ -35,7 +35,7 @@ class ComparisonReports:
 
     @classmethod
     def of(cls, data: Any, mechanism: Any, duplicates: Duplicates) -> ComparisonReports:
-        """Read the arguments of `rank_items`, and raise its errors."""
+        """Read the arguments of `BradleyTerry.fit`, and raise its errors."""
         if isinstance(data, Reports):
             if mechanism is not None:
                 raise ParameterError("inference.mechanism-with-reports")

@@ -1,199 +1,167 @@
-"""Ranking of items from paired comparisons, randomized or not."""
+"""Rankings of items: scores, standard errors and probabilities of preferences."""
 
 from __future__ import annotations
 
-import warnings
-from itertools import islice
+from functools import cached_property
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from attrs import evolve
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
+from attrs import field, frozen
+from scipy.special import expit
 
-from quietcrowd.comparisons import Pairs, pairs_of
-from quietcrowd.exceptions import AnswerError, ConvergenceWarning, ParameterError
-from quietcrowd.frames import Duplicates, positions_by_text
-from quietcrowd.inference.notices import simulated_warning
-from quietcrowd.inference.ranking.bradley_terry import Comparisons, Fit, maximise
-from quietcrowd.inference.ranking.comparisons import ComparisonReports
-from quietcrowd.inference.ranking.items import Ranking
-from quietcrowd.mechanisms.channels.base import Channel
-from quietcrowd.mechanisms.mechanism import Mechanism
-from quietcrowd.validation import check_positive, check_whole
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.frames import Backend, positions_by_text, to_native
+from quietcrowd.inference.display import frames_as_html
 
-SPREAD = 2.5
-"""Default standard deviation of the prior: twice the value that makes preferences about uniform."""
+WIDTH = NormalDist().inv_cdf(0.975)
+"""Standard errors on each side of a 95 % interval."""
 
-MOST_ITEMS = 10_000
-"""Most items: the covariance of this many takes 0.8 GB."""
-
-_NAMED = 3
-"""Most groups, and items of a group, in an error message."""
+Floats = npt.NDArray[np.float64]
 
 
-def rank_items(
-    comparisons: Any,
-    *,
-    mechanism: Mechanism | Channel | None = None,
-    spread: float = SPREAD,
-    duplicates: Duplicates = "error",
-    max_iter: int = 100,
-) -> Ranking:
-    """Rank items by workers' paired comparisons, randomized or not.
+@frozen(kw_only=True)
+class PreferenceChance:
+    """Probability that a worker prefers one item to another, with a 95 % interval."""
 
-    A worker prefers the left item with probability ``1 / (1 + exp(s_right - s_left))`` (Bradley and
-    Terry, 1952), and the device randomizes that preference. The scores ``s`` maximize the
-    likelihood of the reports under the mechanism, times a normal prior. The prior keeps the scores
-    of items that won every comparison finite. Derivation: ``docs/theory/paired-comparisons.md``.
+    probability: float
+    low: float
+    high: float
 
-    Parameters
+
+@frozen(kw_only=True, eq=False, slots=False)
+class Ranking:
+    """Scores of items from paired comparisons; a difference of scores is a log-odds.
+
+    Attributes
     ----------
-    comparisons : pandas, Polars or PyArrow dataframe; Reports; or Answers
-        A frame in the format of crowd-kit, with columns ``worker``, ``left``, ``right`` and
-        ``label``, the chosen item. Or answers from `comparison_answers`, or reports of them.
-    mechanism : Mechanism or Channel, optional
-        What randomized the labels of a frame or of answers. A mechanism has the domain
-        ``Categorical(["left", "right"])``; a channel has rows and columns for left and right in
-        this order. `Reports` contain their own. Default: the preferences are non-private.
+    items : pyarrow.Array
+        Distinct ids in order of first occurrence.
+    scores : ndarray of float64, shape (items,)
+        Centered at 0. An item with a score higher by 1 is preferred with probability 0.731.
+    covariance : ndarray of float64, shape (items, items)
+        Inverse of the observed information of the reports plus that of the prior.
+    comparisons : ndarray of int64, shape (items,)
+        Number of comparisons that show each item.
+    reports, workers : int
+        Number of comparisons, and of workers with at least one.
+    mechanism : Mechanism, Channel or None
+        What randomized the preferences; None if they are non-private.
     spread : float
-        Standard deviation of the normal prior of each score, above 0. With 1.25, the probability of
-        a preference is about uniform a priori. The default, 2.5, is weaker, so that intervals hold
-        where items differ much, too. A larger value moves the scores towards maximum likelihood.
-    duplicates : {"error", "first", "last"}
-        What to do if a worker compared a pair twice in the same order, in a frame.
-    max_iter : int
-        Most steps of the search, at least 1.
-
-    Returns
-    -------
-    Ranking
-        Scores with standard errors from the observed information of the reports and the prior.
-        Comparisons by one worker count as independent.
-
-    Raises
-    ------
-    AnswerError
-        If a row is invalid (see `comparison_answers`); if the comparisons do not connect all items;
-        if the reports carry no information about the preferences; if the labels are not "left" and
-        "right"; or if the reports are not independent comparisons through a known channel.
-    ParameterError
-        If `mechanism` accompanies reports or is invalid, another parameter is out of range, or
-        there are more than 10,000 items.
-
-    Warns
-    -----
-    NoiseIgnoredWarning
-        If a frame is marked as randomized, and no mechanism is given.
-    SimulatedNoiseWarning
-        If the noise of the reports is simulated.
-    ConvergenceWarning
-        If the search stopped at its limit.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> rows = [("ann", "tea", "coffee", "tea"), ("bob", "coffee", "milk", "coffee")]
-    >>> frame = pd.DataFrame(rows, columns=["worker", "left", "right", "label"])
-    >>> rank_items(frame).ranking
-    ['tea', 'coffee', 'milk']
+        Standard deviation of the normal prior of each score.
+    history : tuple of float
+        Penalized log-likelihood at equal scores and after each step.
+    converged : bool
+        Whether the search converged within its limit of steps.
+    backend : {"pandas", "polars", "pyarrow"}
+        Library of the frame.
+    notes : tuple of str
+        Remarks for the reader, one sentence each.
     """
-    check_positive("spread", spread)
-    check_whole("max_iter", max_iter, 1)
-    read = ComparisonReports.of(comparisons, mechanism, duplicates)
-    if not len(read.answers):
-        raise AnswerError("inference.no-comparison")
-    if read.simulated:
-        warnings.warn(simulated_warning(), stacklevel=2)
-    pairs = pairs_of(read.answers.tasks)
-    ids = _ids(read.ids, pairs)
-    asked = read.answers.answers_per_task
-    _check_groups(pairs, asked, ids)
-    fit = maximise(_counted(read, pairs, float(spread)), int(max_iter))
-    if not fit.converged:
-        warnings.warn(_not_converged(max_iter), stacklevel=2)
-    return _ranking(read, fit, ids, _shown(pairs, asked), float(spread))
 
+    items: pa.Array
+    scores: Floats = field(repr=False)
+    covariance: Floats = field(repr=False)
+    comparisons: npt.NDArray[np.int64] = field(repr=False)
+    reports: int
+    workers: int
+    mechanism: Any
+    spread: float
+    history: tuple[float, ...] = field(repr=False)
+    converged: bool
+    backend: Backend = "pandas"
+    notes: tuple[str, ...] = ()
 
-def _ids(given: pa.Array | None, pairs: Pairs) -> pa.Array:
-    """Return the item ids in their original type."""
-    if len(pairs.items) > MOST_ITEMS:
-        raise ParameterError(
-            "inference.too-many-items", count=len(pairs.items), most_items=MOST_ITEMS
+    @cached_property
+    def order(self) -> npt.NDArray[np.intp]:
+        """Positions in `items`, best first; ties to six decimals keep the order of `items`."""
+        return np.argsort(-np.round(self.scores, 6), kind="stable")
+
+    @property
+    def ranking(self) -> list[Any]:
+        """Item ids, best first."""
+        return self.items.take(pa.array(self.order)).to_pylist()  # type: ignore[no-any-return]
+
+    @property
+    def standard_errors(self) -> Floats:
+        """Standard error of each centered score, shape (items,)."""
+        means = self.covariance.mean(axis=1)
+        variances = np.diagonal(self.covariance) - 2 * means + means.mean()
+        found: Floats = np.sqrt(np.maximum(variances, 0.0))
+        return found
+
+    def to_frame(self, backend: Backend | None = None) -> Any:
+        """Return a dataframe with one row per item, best first.
+
+        Columns are ``item``; ``rank``, from 1; ``score``, centered at 0; ``standard_error``;
+        ``low`` and ``high``, the ends of a 95 % interval; and ``comparisons``, how many show the
+        item.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Library of the dataframe. Default: that of the input.
+        """
+        order = self.order
+        scores, errors = self.scores[order], self.standard_errors[order]
+        return to_native(
+            {
+                "item": self.items.take(pa.array(order)),
+                "rank": np.arange(1, len(order) + 1),
+                "score": scores,
+                "standard_error": errors,
+                "low": scores - WIDTH * errors,
+                "high": scores + WIDTH * errors,
+                "comparisons": self.comparisons[order],
+            },
+            self.backend if backend is None else backend,
         )
-    if given is None:
-        return pairs.items
-    return given.take(pa.array(positions_by_text(pairs.items, given)))
 
+    def chance(self, item: Any, other: Any) -> PreferenceChance:
+        """Return the probability that a worker prefers `item` to `other`, with a 95 % interval.
 
-def _check_groups(pairs: Pairs, asked: npt.NDArray[np.int64], ids: pa.Array) -> None:
-    """Raise AnswerError unless comparisons connect all items."""
-    edges = coo_array((asked, (pairs.left, pairs.right)), shape=(len(ids), len(ids))).tocsr()
-    edges.eliminate_zeros()
-    groups, group = connected_components(edges, directed=False)
-    if groups == 1:
-        return
-    shown = []
-    for place in range(min(groups, _NAMED)):
-        members = np.flatnonzero(group == place)
-        names = ", ".join(repr(ids[int(one)].as_py()) for one in islice(members, _NAMED))
-        more = len(members) - _NAMED
-        shown.append(f"({names}{f' and {more:,} more' * (more > 0)})")
-    left = groups - _NAMED
-    rest = f" and {left:,} more group{'s' * (left > 1)}" * (left > 0)
-    raise AnswerError(
-        "inference.comparisons-not-connected", groups=groups, shown=", ".join(shown), rest=rest
-    )
+        The result has the attributes ``probability``, ``low`` and ``high``. Items match by their
+        printed form; the two need not have been compared with each other.
 
+        Raises
+        ------
+        ParameterError
+            If one of them is not among the items, or both are the same.
+        """
+        first, second = self._place(item), self._place(other)
+        if first == second:
+            raise ParameterError("inference.same-item-twice", value=item)
+        gap, error = self.gap(first, second)
+        low, middle, high = expit([gap - WIDTH * error, gap, gap + WIDTH * error]).tolist()
+        return PreferenceChance(probability=middle, low=low, high=high)
 
-def _counted(read: ComparisonReports, pairs: Pairs, spread: float) -> Comparisons:
-    answers = read.answers
-    kinds = int(answers.values.max()) + 1
-    keys = answers.task_codes * np.int64(kinds) + answers.values
-    _, rows, counts = np.unique(keys, return_index=True, return_counts=True)
-    tasks = answers.task_codes[rows]
-    return Comparisons(
-        items=len(pairs.items),
-        left=pairs.left[tasks],
-        right=pairs.right[tasks],
-        log_left=read.log_left[rows],
-        log_right=read.log_right[rows],
-        counts=counts.astype(np.float64),
-        spread=spread,
-    )
+    def gap(self, first: Any, second: Any) -> tuple[Any, Any]:
+        """Return the difference of two scores and its standard error; arguments index `items`."""
+        own = np.diagonal(self.covariance)
+        variance = own[first] + own[second] - 2 * self.covariance[first, second]
+        return self.scores[first] - self.scores[second], np.sqrt(np.maximum(variance, 0.0))
 
+    @property
+    def told_apart(self) -> int:
+        """Number of neighbors in the ranking whose 95 % interval of the difference excludes 0."""
+        gaps, errors = self.gap(self.order[:-1], self.order[1:])
+        return int((gaps > WIDTH * errors).sum())
 
-def _shown(pairs: Pairs, asked: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    both = np.concatenate([pairs.left, pairs.right])
-    counts = np.bincount(both, np.concatenate([asked, asked]), len(pairs.items))
-    return counts.astype(np.int64)
+    def _place(self, item: Any) -> int:
+        place = int(positions_by_text(pa.array([item]), self.items)[0])
+        if place < 0:
+            raise ParameterError("inference.item-unknown", value=item, count=len(self.items))
+        return place
 
+    def _repr_html_(self) -> str:
+        return frames_as_html(repr(self), self.notes, {"items": self.to_frame("pandas")})
 
-def _not_converged(limit: int) -> ConvergenceWarning:
-    return ConvergenceWarning("inference.scores-not-converged", limit=limit, value=10 * limit)
-
-
-def _ranking(
-    read: ComparisonReports, fit: Fit, ids: pa.Array, shown: npt.NDArray[np.int64], spread: float
-) -> Ranking:
-    found = Ranking(
-        items=ids,
-        scores=fit.scores - fit.scores.mean(),
-        covariance=fit.covariance,
-        comparisons=shown,
-        reports=len(read.answers),
-        workers=int((read.answers.answers_per_worker > 0).sum()),
-        mechanism=read.mechanism,
-        spread=spread,
-        history=fit.history,
-        converged=fit.converged,
-        backend=read.backend,
-    )
-    neighbours = len(ids) - 1
-    told = (
-        f"Pairs of neighbours in the ranking that differ, each at a confidence of 95 %: "
-        f"{found.told_apart:,} of {neighbours:,}."
-    )
-    return evolve(found, notes=(told,))
+    def __repr__(self) -> str:
+        end = "converged" if self.converged else "not converged"
+        made = "plain" if self.mechanism is None else repr(self.mechanism)
+        return (
+            f"Ranking({len(self.items):,} items, {self.reports:,} comparisons, "
+            f"{self.workers:,} workers, {made}, {end})"
+        )

@@ -1,0 +1,162 @@
+"""Bradley-Terry model of comparisons sent through a known channel.
+
+The worker prefers the left item with probability ``sigma(s_left - s_right)``. The objective is the
+log-likelihood of the reports plus the log density of a normal prior on the scores. Derivation:
+``docs/theory/paired-comparisons.md``.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from attrs import field, frozen
+from scipy import linalg
+from scipy.special import expit, log_expit
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Places: TypeAlias = npt.NDArray[np.intp]
+
+_REST = 1e-5
+"""Convergence tolerance of a Newton step, in standard errors along its direction."""
+
+_HALVINGS = 60
+
+_SEEN = (0.0, *(4.0**-power for power in range(6, -1, -1)))
+"""Fractions of missing information to try until the information is positive definite."""
+
+_SUFFICIENT = 1e-4
+"""Fraction of the predicted increase that a step must reach (Armijo's condition)."""
+
+
+@frozen(kw_only=True, eq=False)
+class Comparisons:
+    """Reports of paired comparisons, with counts of identical ones.
+
+    Distinct reports, shape (kinds,), show the items `left` and `right` and have ``ln P(report |
+    left preferred)`` in `log_left`, ``ln P(report | right preferred)`` in `log_right`. At most one
+    of these is minus infinity. `spread` is the standard deviation of the normal prior of each
+    score.
+    """
+
+    items: int
+    left: Places
+    right: Places
+    log_left: Floats
+    log_right: Floats
+    counts: Floats
+    spread: float
+
+    def objective(self, scores: Floats) -> float:
+        """Return the penalized log-likelihood, in nats, at scores of shape (items,)."""
+        gaps = scores[self.left] - scores[self.right]
+        logs = np.logaddexp(self.log_left + log_expit(gaps), self.log_right + log_expit(-gaps))
+        prior = float(scores @ scores) / (2 * self.spread**2)
+        return float(self.counts @ logs) - prior
+
+    def preferences(self, scores: Floats) -> tuple[Floats, Floats]:
+        """Return the probability that left is preferred, before and after seeing the report."""
+        gaps = scores[self.left] - scores[self.right]
+        for_left = self.log_left + log_expit(gaps)
+        for_right = self.log_right + log_expit(-gaps)
+        return expit(gaps), np.exp(for_left - np.logaddexp(for_left, for_right))
+
+    def gradient(self, scores: Floats) -> Floats:
+        """Return the gradient of the objective, shape (items,)."""
+        before, after = self.preferences(scores)
+        pull = self.counts * (after - before)
+        own = np.bincount(self.left, pull, self.items)
+        other = np.bincount(self.right, pull, self.items)
+        found: Floats = own - other - scores / self.spread**2
+        return found
+
+    def information(self, scores: Floats, seen: float = 0.0) -> Floats:
+        """Return the observed information plus that of the prior, shape (items, items).
+
+        `seen` in [0, 1] is the fraction of the missing information to add; with 1, the result is
+        the information in the non-private preferences.
+        """
+        before, after = self.preferences(scores)
+        each = before * (1 - before) - (1 - seen) * after * (1 - after)
+        pairs = self.left * self.items + self.right
+        flat = np.asarray(np.bincount(pairs, self.counts * each, self.items**2), np.float64)
+        between = flat.reshape(self.items, self.items)
+        between = between + between.T
+        found: Floats = -between
+        np.fill_diagonal(found, between.sum(axis=1) + 1 / self.spread**2)
+        return found
+
+
+@frozen(kw_only=True, eq=False)
+class Fit:
+    """Maximum of the penalized likelihood.
+
+    `scores`, centered at 0 up to rounding, have the covariance `covariance`, the inverse
+    information. `history` is the objective at the start and after each step; it never decreases.
+    """
+
+    scores: Floats
+    covariance: Floats
+    history: tuple[float, ...] = field(repr=False)
+    converged: bool
+
+
+def maximise(comparisons: Comparisons, max_iter: int) -> Fit:
+    """Find a local maximum of the penalized log-likelihood of at least two items.
+
+    The search starts at equal scores and takes Newton steps where the observed information is
+    positive definite. Elsewhere it adds as little missing information as possible; all of it gives
+    a step of the EM gradient algorithm (Lange, 1995). Steps are halved until the objective does not
+    decrease. At a saddle, the step follows the direction of largest positive curvature.
+    """
+    scores = np.zeros(comparisons.items)
+    history = [comparisons.objective(scores)]
+    converged = False
+    while not converged and len(history) <= max_iter:
+        gradient = comparisons.gradient(scores)
+        factor, newton = _factor(comparisons, scores)
+        step: Floats = linalg.cho_solve(factor, gradient)
+        slope = float(gradient @ step)
+        resting = slope <= max(_REST**2, 1e-14 * abs(history[-1]))
+        converged = newton and resting
+        if resting and not newton:
+            step = _off_the_saddle(comparisons, scores)
+        scores, reached = _climb(comparisons, scores, step, slope, history[-1])
+        if reached is None:  # no increase beyond rounding
+            break
+        history.append(reached)
+    factor, _ = _factor(comparisons, scores)
+    covariance = linalg.cho_solve(factor, np.eye(comparisons.items), overwrite_b=True)
+    return Fit(scores=scores, covariance=covariance, history=tuple(history), converged=converged)
+
+
+def _factor(comparisons: Comparisons, scores: Floats) -> tuple[tuple[Floats, bool], bool]:
+    """Return the Cholesky factor of an information, and whether it is the observed one."""
+    for seen in _SEEN[:-1]:
+        try:
+            return linalg.cho_factor(comparisons.information(scores, seen)), seen == 0
+        except linalg.LinAlgError:
+            continue
+    return linalg.cho_factor(comparisons.information(scores, _SEEN[-1])), False
+
+
+def _off_the_saddle(comparisons: Comparisons, scores: Floats) -> Floats:
+    """Return the unit vector of largest positive curvature."""
+    _, directions = linalg.eigh(comparisons.information(scores), subset_by_index=[0, 0])
+    found: Floats = directions[:, 0]
+    return found
+
+
+def _climb(
+    comparisons: Comparisons, scores: Floats, step: Floats, slope: float, now: float
+) -> tuple[Floats, float | None]:
+    """Return scores with no lower objective, and the objective; None without any."""
+    part = 1.0
+    for _ in range(_HALVINGS):
+        tried = scores + part * step
+        reached = comparisons.objective(tried)
+        if reached >= now + _SUFFICIENT * part * slope:
+            return tried, reached
+        part /= 2
+    return scores, None
