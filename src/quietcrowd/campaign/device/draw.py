@@ -1,7 +1,4 @@
-"""Randomization of a worker's answers into the upload; nothing else on a device randomizes.
-
-The upload is made once, stored, and sent unchanged.
-"""
+"""Randomization of a worker's answers into the upload, made once; nothing else randomizes."""
 
 from __future__ import annotations
 

@@ -1,16 +1,11 @@
 """Files of a campaign on a worker's device, readable by their owner only; never an answer.
 
-Each campaign of each server has its own directory. It contains the credential, the assigned tasks,
-and the memo, which fixes the noise until reports are committed. Images are deleted when the server
-acknowledges the reports. The upload and the record of each question remain.
-
 Noise is sampled once for each question, channel and requester at a server. If the requester asks
 again in another campaign, the device repeats the report, whatever the answer is now, so it reveals
 nothing new about the answer. Another requester gets fresh noise: equal reports would prove to both
 who took part in the other's campaign. So the device stores each report under the hash of its
-question, without a key or an answer. Records outlive the noise and a withdrawal.
-
-A record is first committed in one file with the reports; a copy then goes to a permanent file.
+question, without a key or an answer. Records outlive the noise and a withdrawal. A record is first
+committed in one file with the reports; a copy then goes to a permanent file.
 """
 
 from __future__ import annotations

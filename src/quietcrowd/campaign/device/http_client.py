@@ -1,11 +1,8 @@
 """HTTP client of a worker's device, which repeats a request until it is answered.
 
 Requests reveal nothing about the device: a constant user agent, no cookies, no redirects. A retry
-is identical byte for byte, after the pause that the server asks for or an exponential one. Answers
-are limited in bytes and seconds. Compressed ones are rejected, because a few bytes can expand
-without limit.
-
-Importing httpx takes as long as all modules of a device, so the first request imports it.
+is identical byte for byte. Answers are limited in bytes and seconds, and not compressed: a few
+bytes can expand without limit. The first request imports httpx, which takes long.
 """
 
 from __future__ import annotations

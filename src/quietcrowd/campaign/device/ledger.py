@@ -1,8 +1,4 @@
-"""Ledger of a device's privacy losses over all campaigns, for a single worker.
-
-Reports are charged before they are sent, once per campaign, under the ledger's lock. So two
-processes cannot spend the same budget.
-"""
+"""Ledger of a device's privacy losses over all campaigns, charged once before reports are sent."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Sentences and a table that describe the randomization of an answer.
-
-A worker decides by the distribution of the noise, and not by a sampled report. The examples use
-public answers, such as the first label or the middle of the range.
-"""
+"""Sentences and a table that describe the randomization of an answer, with public examples."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Agreement of workers: of reports, of the answers behind them, and workers who agree too much.
-
-All sums over reports are integers, so they do not depend on the order or partition of the reports.
-"""
+"""Agreement of workers, from integer sums that do not depend on the order of the reports."""
 
 from __future__ import annotations
 

@@ -26,7 +26,6 @@ from quietcrowd.campaign.results.filed_reports import FiledReports, file_stored
 from quietcrowd.campaign.results.large_campaigns import LargeCampaigns, work_folder
 from quietcrowd.campaign.results.report_blocks import marks_reports
 from quietcrowd.campaign.results.reports import (
-    Inferred,
     LeftOut,
     ReportsToInfer,
     StoredReports,
@@ -170,7 +169,10 @@ class Inferrer:
             warnings.simplefilter("always", QuietcrowdWarning)
             try:
                 found = wanted.of_tasks(stored.infer(method, start))
-                aims = _aims(row, stored, found, given)
+                aims: Sequence[Mapping[str, Any]] = ()
+                if given is not None and found.method.suggests_tasks:  # else of an older server
+                    suggested = found.suggest(next_answers(row, len(given)))
+                    aims = list(task_aims(given, rows.per_task, suggested))
             except QuietcrowdError as error:
                 return failed_findings(
                     config_hash=config_hash,
@@ -212,15 +214,6 @@ class Inferrer:
         if not written:
             self._earlier.pop(row.id, None)
         return written
-
-
-def _aims(
-    row: Any, stored: _Reports, found: Inferred, given: GivenTasks | None
-) -> Sequence[Mapping[str, Any]]:
-    if given is None or not found.method.suggests_tasks:
-        return ()
-    suggested = found.suggest(next_answers(row, len(given)))
-    return list(task_aims(given, stored.rows.per_task, suggested))
 
 
 def main() -> None:

@@ -1,8 +1,4 @@
-"""Settings for campaigns with an inference larger than memory, and their temporary directories.
-
-A server reads the settings at its start and passes them to its inference process. The directories
-of a killed process are deleted later.
-"""
+"""Settings for campaigns with an inference larger than memory, and their work directories."""
 
 from __future__ import annotations
 

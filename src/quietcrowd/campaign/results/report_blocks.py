@@ -62,7 +62,9 @@ class ReportBlocks:
 
     def _block(self, connection: Connection, after: bytes) -> tuple[pa.Table, bytes | None]:
         """Return the next block, and its last worker or None for the last block."""
-        self._require_campaign(connection)
+        table = tables.campaign.c
+        if connection.scalar(select(table.id).where(table.id == self.campaign.id)) is None:
+            raise ProblemError("not-found", "The campaign was deleted meanwhile.")
         rows, more = self._read(connection, after)
         people = self._people(connection, {row.participant_id for row in rows})
         told = [row for row in rows if row.participant_id in people]
@@ -80,11 +82,6 @@ class ReportBlocks:
     @property
     def _table(self) -> Table:
         return tables.report if self._per_task else tables.sketch
-
-    def _require_campaign(self, connection: Connection) -> None:
-        table = tables.campaign.c
-        if connection.scalar(select(table.id).where(table.id == self.campaign.id)) is None:
-            raise ProblemError("not-found", "The campaign was deleted meanwhile.")
 
     def _task_names(self, connection: Connection) -> Mapping[bytes, str]:
         if not self._names:

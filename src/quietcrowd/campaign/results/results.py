@@ -1,8 +1,7 @@
 """Stored results and the state they were computed from, so that later reports make them outdated.
 
 If workers wait for a release, results are of exactly the reports of the last one. A withdrawal
-before they are inferred delays results until the next release. Results have a head, and pages of
-truths and workers (see `result_pages`).
+before they are inferred delays results until the next release.
 """
 
 from __future__ import annotations

@@ -3,9 +3,7 @@
 Bodies are read completely before they are processed, and only after the sender is known. Requests
 without a known key or credential share one rate limit. Requests to public routes are counted by
 source. So are joins, with any invite: otherwise the limit that applies would reveal whether an
-invite was used. Beyond these limits, a rejection is delayed by about a second.
-
-Page files are not counted: a page loads many, and one costs no more than a rejection.
+invite was used. Files of pages are not counted.
 """
 
 from __future__ import annotations
@@ -254,7 +252,10 @@ class Admission:
             await self._count(self.joins.sources.of_request(request))
             await self._check_joins(asker.joins, asker.shown, request)
             return
-        if asker.shown is None or not await self._is_known(asker.shown):
+        if asker.shown is None or not await self.lookups.is_known(
+            asker.shown,
+            remember=asker.shown.kind != "code",  # used once
+        ):
             await self._count(ANONYMOUS)
             if asker.is_brief:
                 return
@@ -271,9 +272,6 @@ class Admission:
             return
         await self.hold_back()
         raise self.joins.refusal()
-
-    async def _is_known(self, shown: Shown) -> bool:
-        return await self.lookups.is_known(shown, remember=shown.kind != "code")  # used once
 
     async def _count(self, stranger: bytes) -> None:
         if self.limits.allow(stranger):
@@ -357,7 +355,9 @@ class Gate:
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
-        if _is_ambiguous(scope, headers):
+        # Proxies may find another end of the body (request smuggling).
+        lengths = "content-length" in headers or scope["http_version"] == "1.0"
+        if lengths and "transfer-encoding" in headers:
             problem = ProblemError(
                 "malformed", "Say the length of a body once.", headers={"Connection": "close"}
             )
@@ -434,12 +434,6 @@ def _bodiless(scope: Scope, send: Send) -> Send:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     return send_headers
-
-
-def _is_ambiguous(scope: Scope, headers: Headers) -> bool:
-    """Return whether proxies may find another end of the body (request smuggling)."""
-    chunked = "transfer-encoding" in headers
-    return chunked and ("content-length" in headers or scope["http_version"] == "1.0")
 
 
 def _announced(headers: Headers, most: int) -> int:

@@ -54,15 +54,13 @@ class ApiDocument:
         """Return the document, or 304 if the client has it."""
         async with self._lock:
             if self._rendered is None:
-                self._rendered = await run_in_threadpool(self._render)
+                document = await run_in_threadpool(lambda: JSONResponse(self.app.openapi()))
+                content = bytes(document.body)
+                self._rendered = content, f'"{hashlib.sha256(content).hexdigest()}"'
         content, tag = self._rendered
         if known_already(tag, request.headers.get("if-none-match")):
             return not_modified(tag)
         return Response(content, headers={"ETag": tag}, media_type="application/json")
-
-    def _render(self) -> tuple[bytes, str]:
-        content = bytes(JSONResponse(self.app.openapi()).body)
-        return content, f'"{hashlib.sha256(content).hexdigest()}"'
 
 
 _NOT_STARTED = 3

@@ -1,8 +1,4 @@
-"""CORS headers for the saved worker page, which browsers assign the origin ``null``.
-
-The saved page sends a worker's credential in a header, but never a requester's key or a cookie.
-Routes that are not for workers, and all other origins, stay closed.
-"""
+"""CORS headers for routes of workers, and only for the saved page, whose origin is ``null``."""
 
 from __future__ import annotations
 

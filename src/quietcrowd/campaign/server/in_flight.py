@@ -1,8 +1,4 @@
-"""Limits on requests in progress, and on bytes of their bodies and unread responses.
-
-A large response is sent in pieces, each after the previous one was read. A response without
-capacity is rejected instead of buffered.
-"""
+"""Limits on requests in progress, and on bytes of their bodies and unread responses."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
 """Limits per source, key or credential: on request rates, new workers and open connections.
 
 A source is an IPv4 address or a network of IPv6. It is stored in memory only, hashed with a random
-salt that changes every hour. So no one can later find out who came from where.
-
-A connection waits while the client has to act: send a request or the rest of it, or read a
-response. Above a limit, the connection that has waited longest is closed.
+salt that changes every hour. So no one can later find out who came from where. Above a limit, the
+connection that has waited longest for its client is closed.
 """
 
 from __future__ import annotations

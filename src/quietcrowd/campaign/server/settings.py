@@ -1,7 +1,4 @@
-"""The settings of a server, with units and bounds.
-
-Their sources, in order of precedence: options, environment, file, defaults.
-"""
+"""The settings of a server, by precedence from options, environment, file and defaults."""
 
 from __future__ import annotations
 

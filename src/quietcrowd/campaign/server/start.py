@@ -1,8 +1,4 @@
-"""The start of a server: listening socket, database connections, resources and start report.
-
-All connections to PostgreSQL are opened, so that a server does not fail later for lack of them. The
-next server sees those that earlier servers have taken.
-"""
+"""The start of a server: listening socket, all database connections, resources and report."""
 
 from __future__ import annotations
 

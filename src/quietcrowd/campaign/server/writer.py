@@ -1,8 +1,4 @@
-"""Background threads: one stores uploads, one empties SQLite's journal, one closes and deletes.
-
-Uploads are acknowledged after the commit. The journal contains deleted data, and the order in which
-uploads arrived.
-"""
+"""Background threads: one stores uploads, one empties SQLite's journal, one closes and deletes."""
 
 from __future__ import annotations
 

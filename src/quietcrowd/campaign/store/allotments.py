@@ -1,12 +1,9 @@
-"""Assign tasks to workers as they join.
+"""Assign tasks to workers as they join, those first that were assigned least often.
 
-The tasks that were assigned least often come first, with ties broken by the operating system's
-randomness. So the counts of two tasks never differ by more than one. Withdrawn and silent workers
-count as well: the tasks of the next worker do not reveal a withdrawal or an answer.
-
-In "suggested" campaigns the order depends on the counts minus target counts ("aims"). The aims are
-stored with the results that the requester sees, so tasks reveal nothing that is not shown yet.
-Without such results, tasks are assigned as above.
+So the counts of two tasks never differ by more than one. Withdrawn and silent workers count as
+well: the tasks of the next worker do not reveal a withdrawal or an answer. In "suggested" campaigns
+the order depends on the counts minus target counts ("aims"), which are stored with the results that
+the requester sees, so tasks reveal nothing that is not shown yet.
 """
 
 from __future__ import annotations

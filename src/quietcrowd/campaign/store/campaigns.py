@@ -1,8 +1,6 @@
 """Campaigns in the database: read, change, close and delete them; retention of workers' data.
 
-The journal records that a campaign ends before the database does, and reverts it on failure. A
-requester who is told that closing or deleting failed finds the campaign unchanged, even after a
-restart.
+The journal records that a campaign ends before the database does, and reverts it on failure.
 """
 
 from __future__ import annotations

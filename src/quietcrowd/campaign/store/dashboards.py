@@ -1,8 +1,4 @@
-"""Codes and tokens with which a page reads the results of one campaign, without a requester's key.
-
-A link contains a code, valid once and for ten minutes. The page exchanges it for a token, which it
-stores in memory. The database stores only hashes. Both expire with the key that created them.
-"""
+"""Codes, valid once for ten minutes, and tokens with which a page reads one campaign's results."""
 
 from __future__ import annotations
 

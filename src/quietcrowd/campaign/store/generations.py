@@ -1,8 +1,4 @@
-"""Generations of copies: directories with a database, its journal and a manifest.
-
-A generation gets its name once it is complete, and replaces nothing. Its manifest has ids, row
-counts and hashes.
-"""
+"""Generations of copies: directories with a database, its journal and a manifest."""
 
 from __future__ import annotations
 

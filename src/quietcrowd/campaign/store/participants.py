@@ -1,13 +1,10 @@
 """Workers in the database: join once per credential, find, count and delete.
 
 Anyone with a new credential, including the requester, can try to join and so learn whether a
-campaign is full. So its limit counts only the workers that the requester sees, and only releases
-fill it. Any number of workers can join between two releases. An invite is checked last: all other
-errors are the same for used and unused invites.
-
-Requesters erase by pseudonym, which may be one that no worker has. The statements and the rows
-written are the same for present, withdrawn and unknown workers, until results change. Otherwise the
-time taken would reveal withdrawals since the last release to the requester.
+campaign is full. So its limit counts only the workers that the requester sees. An invite is checked
+last: all other errors are the same for used and unused invites. Requesters erase by pseudonym: the
+rows written are the same for present, withdrawn and unknown workers, until results change.
+Otherwise the time taken would reveal withdrawals since the last release.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 """Result pages: truths and workers, in a limited number of rows per page.
 
-Databases limit a value to one gigabyte, and a server cannot load the results of a million workers
-at once. A campaign has one set of pages, replaced in the transaction that replaces the head.
-Readers check the ETag in the transaction that reads a page, so all pages are of one set.
-
-Servers before revision 0006 may run next to newer ones during an upgrade. They write the results as
-one text with another ETag, and no pages. Newer servers ignore such results and infer again:
-`are_paged`. Older servers find `FOR_OLDER` instead of results in pages.
+A campaign has one set of pages, replaced in the transaction that replaces the head. Readers check
+the ETag in the transaction that reads a page, so all pages are of one set. Servers before revision
+0006 write the results as one text with another ETag, and no pages. Newer servers ignore these and
+infer again: `are_paged`. Older servers find `FOR_OLDER` instead of results in pages.
 """
 
 from __future__ import annotations

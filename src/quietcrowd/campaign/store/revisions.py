@@ -1,8 +1,7 @@
 """Schema revisions: which one a database has, and which are pending.
 
-Revisions with four digits, such as ``0006``, only add to the schema, so an older server can use a
-newer database. A revision that removes or renames something begins a new line, such as ``2.0010``,
-which older servers reject.
+Revisions with four digits only add to the schema, so an older server can use a newer database. One
+that removes or renames something begins a new line, such as ``2.0010``.
 """
 
 from __future__ import annotations

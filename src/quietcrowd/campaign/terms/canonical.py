@@ -1,7 +1,4 @@
-"""Canonical JSON after RFC 8785, so that equal values have equal hashes in Python and in browsers.
-
-Keys are sorted by UTF-16 code units, there is no whitespace, and numbers print as in ECMAScript.
-"""
+"""Canonical JSON after RFC 8785, so that equal values have equal hashes in Python and browsers."""
 
 from __future__ import annotations
 

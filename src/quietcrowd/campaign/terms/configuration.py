@@ -1,7 +1,4 @@
-"""Configurations: what workers agree to, fixed and hashed when a campaign opens.
-
-The server writes the configuration; the worker's device recomputes it from the mechanism.
-"""
+"""Configurations: what workers agree to, fixed and hashed when a campaign opens."""
 
 from __future__ import annotations
 

@@ -91,27 +91,14 @@ def _confusables() -> Mapping[int, str]:
 
 @cache
 def _letter_confusables() -> Mapping[int, str]:
-    return {
-        code: prototype
-        for code, prototype in _confusables().items()
-        if not chr(code).isdecimal()
-        and (
-            all(map(_is_letter, prototype))
-            or not (any(map(_shows, prototype)) or _is_everyday(chr(code)))
-        )
-    }
-
-
-def _is_letter(letter: str) -> bool:
-    return unicodedata.category(letter)[0] == "L"
-
-
-def _shows(letter: str) -> bool:
-    return unicodedata.category(letter)[0] in "LMN"
-
-
-def _is_everyday(letter: str) -> bool:
-    return "\u0590" <= letter <= "\u0dff" or "\u3000" <= letter <= "\u9fff"
+    found = {}
+    for code, prototype in _confusables().items():
+        kinds = {unicodedata.category(letter)[0] for letter in prototype}
+        # letters from Hebrew to Sinhala, and of Japanese and Chinese, are everyday ones
+        everyday = 0x590 <= code <= 0xDFF or 0x3000 <= code <= 0x9FFF
+        if not chr(code).isdecimal() and (kinds == {"L"} or not (kinds & set("LMN") or everyday)):
+            found[code] = prototype
+    return found
 
 
 Shown: TypeAlias = tuple[str, Mapping[str, Any]]

@@ -1,8 +1,4 @@
-"""Server addresses in normal form, with HTTPS required on networks.
-
-A device stores its earlier reports and noise by server address, so a variant of an address must not
-be a second server. All names of this machine are one origin.
-"""
+"""Server addresses in normal form, by which a device stores reports and noise."""
 
 from __future__ import annotations
 

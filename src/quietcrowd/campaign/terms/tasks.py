@@ -216,7 +216,10 @@ def _read_table(content: bytes, columns: TaskColumns = _USUAL, *, usual: str) ->
         delimiter, _ = sniff_header(text, usual)
         reader = csv.DictReader(io.StringIO(text, newline=""), strict=True, delimiter=delimiter)
         names = reader.fieldnames or []
-        _check_header(names)
+        if not names or len(set(names)) < len(names) or "" in names:
+            raise FormatError("campaign.column-names-invalid")
+        if len(names) == 1 and not {";", "\t"}.isdisjoint(names[0]):
+            raise FormatError("campaign.header-quoted")
         columns.check_spelling(1, names)
         set_apart = is_of_a_service(names)
         for number, cells in enumerate(reader, start=2):
@@ -227,13 +230,6 @@ def _read_table(content: bytes, columns: TaskColumns = _USUAL, *, usual: str) ->
             yield _row(number, columns.sort(number, cells), set_apart)
     except csv.Error:
         raise FormatError("campaign.csv-invalid") from None
-
-
-def _check_header(names: Sequence[str]) -> None:
-    if not names or len(set(names)) < len(names) or "" in names:
-        raise FormatError("campaign.column-names-invalid")
-    if len(names) == 1 and not {";", "\t"}.isdisjoint(names[0]):
-        raise FormatError("campaign.header-quoted")
 
 
 def _read_json_lines(content: bytes, columns: TaskColumns = _USUAL) -> Iterator[TaskRow]:

@@ -1,8 +1,4 @@
-"""Routes of the pages, which are public and without data: they request it from the API with a key.
-
-Addresses have no query. It would come from third parties, such as a platform's worker id, and is
-neither needed nor stored.
-"""
+"""Routes of the pages, which are public and without data; an address with a query is rejected."""
 
 from __future__ import annotations
 

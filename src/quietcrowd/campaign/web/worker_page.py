@@ -1,7 +1,4 @@
-"""The worker page: one document for all campaigns, one file to be saved, and a manifest of hashes.
-
-The page has the hashes of all files that it loads. The manifest compares a server with a release.
-"""
+"""The worker page: one document for all campaigns, one file to be saved, and their hashes."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""A requester's keys, and links to the dashboard.
-
-The operator creates keys. A link is created with a key, and exchanged once for a token that reads
-results.
-"""
+"""A requester's keys, and links to the dashboard, each exchanged once for a token."""
 
 from __future__ import annotations
 

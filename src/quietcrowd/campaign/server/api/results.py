@@ -168,15 +168,12 @@ _TEXT = {"schema": {"type": "string"}}
     response_model=None,
     responses={
         200: {"model": Results},
-        304: {"description": "Nothing has changed"},
+        **_SAID,
         **documented("credential", "not-found", "no-results"),
     },
 )
 def read_results(
-    campaign: Id,
-    reader: ReaderOf,
-    service: ServiceOf,
-    if_none_match: Annotated[str | None, Header(max_length=1_000)] = None,
+    campaign: Id, reader: ReaderOf, service: ServiceOf, if_none_match: _KNOWN = None
 ) -> Response:
     """Return the results of the latest inference, which may not include the latest changes.
 

@@ -3,10 +3,7 @@
 Counts of workers change in multiples, and only after releases. The interval begins at the start of
 the server, so more frequent scrapes show nothing new. Sums of times are computed from buckets, so
 that no single time is revealed. Metrics of the process, such as CPU time, are not published: they
-change with every request.
-
-If variables name an OpenTelemetry collector, the same metrics are sent over HTTP after each
-publication, without traces and logs. OpenTelemetry is loaded only then.
+change with every request. OpenTelemetry is loaded only if variables name a collector.
 """
 
 from __future__ import annotations

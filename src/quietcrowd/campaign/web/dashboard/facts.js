@@ -33,7 +33,9 @@ export function showCampaign(campaign) {
   say(byId("closing"), closing(campaign));
   say(byId("as-of"), campaign.as_of ?? "no day is said");
   say(byId("joining"), JOINING[campaign.join_mode]);
-  say(byId("retention"), kept(campaign.retention_days));
+  const days = campaign.retention_days;
+  const kept = days === null ? "until you delete the campaign" : `${count(days)} days after closing`;
+  say(byId("retention"), kept);
   say(byId("at-least"), together(campaign));
 }
 
@@ -54,10 +56,6 @@ function closing(campaign) {
     return "closed";
   }
   return day === null ? "when you close it" : `at the end of ${day} (UTC)`;
-}
-
-function kept(days) {
-  return days === null ? "until you delete the campaign" : `${count(days)} days after closing`;
 }
 
 function together(campaign) {

@@ -58,11 +58,8 @@ export function parts(text) {
 
 /** Return a list in the format of `parts`. */
 export function joined(values) {
+  const quoted = (part) => (/[",]|^\s|\s$/u.test(part) ? `"${part.replaceAll('"', '""')}"` : part);
   return values.map(String).map(quoted).join(",");
-}
-
-function quoted(part) {
-  return /[",]|^\s|\s$/u.test(part) ? `"${part.replaceAll('"', '""')}"` : part;
 }
 
 /** Return the numbers in a text; null if a part is not a number. */

@@ -37,21 +37,6 @@ export function forgetQuestions() {
   source = null;
 }
 
-/** Return the question of a task; empty if unknown. */
-function questionOf(name) {
-  return questions.get(name) ?? "";
-}
-
-/** Return whether the requester provided the truth of a task. */
-function isKnown(name) {
-  return known.has(name);
-}
-
-/** Describe how many truths the requester provided; empty without any. */
-function countKnown() {
-  return known.size ? ` ${count(known.size)} known beforehand.` : "";
-}
-
 function keep(task) {
   questions.set(task.task, cut(textOf(task.data)));
   if (task.gold !== null) {
@@ -98,7 +83,7 @@ const TASK = {
   name: "Task",
   value: (truth) => truth.task,
   text: (truth) => String(truth.task),
-  below: (truth) => questionOf(truth.task),
+  below: (truth) => questions.get(truth.task) ?? "",
 };
 
 const REPORTS = {
@@ -127,7 +112,7 @@ const LABELS = [
 ];
 
 function remark(truth) {
-  if (isKnown(truth.task)) {
+  if (known.has(truth.task)) {
     return " (known)";
   }
   return truth.tied ? " (tied)" : "";
@@ -189,7 +174,8 @@ async function showFurther(results, loaded) {
 }
 
 function note(results, loaded, labels) {
-  const found = `${count(results.truths)} tasks, found by ${results.method.method}.${countKnown()}${partly(loaded)}`;
+  const before = known.size ? ` ${count(known.size)} known beforehand.` : "";
+  const found = `${count(results.truths)} tasks, found by ${results.method.method}.${before}${partly(loaded)}`;
   if (!labels) {
     return `${found} Standard errors cover the noise, but no bias.`;
   }

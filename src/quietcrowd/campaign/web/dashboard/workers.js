@@ -12,7 +12,11 @@ function columns(workers) {
   const best = workers.reduce((most, worker) => Math.max(most, worker.quality ?? 0), 0);
   const whole = numbers ? best || 1 : 1;
   return [
-    { name: "Worker", value: (worker) => worker.worker, text: named },
+    {
+      name: "Worker",
+      value: (worker) => worker.worker,
+      text: (worker) => worker.worker + (isExcluded(worker) ? " (excluded)" : ""),
+    },
     {
       name: numbers ? "Share of weight" : "Quality",
       numeric: true,
@@ -35,14 +39,6 @@ function columns(workers) {
   ];
 }
 
-function named(worker) {
-  return isExcluded(worker) ? `${worker.worker} (excluded)` : worker.worker;
-}
-
-function listed({ excluded = [] }, loaded) {
-  return [...loaded.rows, ...excluded.map((worker) => ({ worker, quality: null, reports: null }))];
-}
-
 const isExcluded = ({ reports }) => reports === null;
 
 function interval(worker) {
@@ -52,7 +48,9 @@ function interval(worker) {
 
 export function showWorkers(results, loaded) {
   latest = loaded;
-  const workers = results === null ? [] : listed(results, loaded);
+  const excluded = results?.excluded ?? [];
+  const rows = excluded.map((worker) => ({ worker, quality: null, reports: null }));
+  const workers = results === null ? [] : [...loaded.rows, ...rows];
   byId("workers-found").hidden = workers.length === 0;
   say(byId("workers-none"), workers.length ? "" : "None.");
   const further = results === null || loaded.complete ? null : () => showFurther(results, loaded);

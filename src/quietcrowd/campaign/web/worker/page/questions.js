@@ -37,6 +37,8 @@ export function questions(app, place, then) {
     app.answer(name, null);
     return app.answering(then);
   };
+  const answersLeft = { count: app.allowed, answers: app.count(app.allowed) };
+  const allowed = app.allowed ? say("screen.allowed", answersLeft) : say("screen.budget.none");
   const counts = { place: app.count(place + 1), tasks: app.count(order.length) };
   app.progress(say("screen.progress", counts), place + 1, order.length);
   return {
@@ -45,7 +47,7 @@ export function questions(app, place, then) {
       ...(terms.asOf ? [say("screen.as-of", { day: terms.asOf })] : []),
       ...(asked.reused.includes(name) ? [say("screen.reused.here")] : []),
       ...(asked.repeated.includes(name) ? [say("screen.repeated.here")] : []),
-      ...(app.allowed < terms.answers ? [allowedIn(app)] : []),
+      ...(app.allowed < terms.answers ? [allowed] : []),
       ...(isFull && answers.size > 0 ? [say("screen.full", { count: answers.size })] : []),
     ],
     unanswered: say(app.reportsAll ? "screen.none.hidden" : "screen.none.seen"),
@@ -66,12 +68,6 @@ export function questions(app, place, then) {
 function isFullFor({ terms, answers, allowed, asked: { reused } }, name) {
   const fresh = [...answers.keys()].filter((one) => !reused.includes(one));
   return answers.size >= terms.answers || (!reused.includes(name) && fresh.length >= allowed);
-}
-
-function allowedIn({ say, allowed, count }) {
-  return allowed === 0
-    ? say("screen.budget.none")
-    : say("screen.allowed", { count: allowed, answers: count(allowed) });
 }
 
 /** Return the columns of a task in the requester's order. */

@@ -20,12 +20,14 @@ const LARGEST_LOSS = 1000;
  * @param {string | null} asOf  the day that all questions are about, as 2026-12-01
  */
 export function consentSentences(guarantee, promises, say, allotment = null, asOf = null) {
+  const { answers, tasks } = allotment ?? guarantee;
+  const counts = { answers: counted(answers, say), tasks: counted(tasks, say) };
   return [
     aboutOne(guarantee, say),
     ...aboutAll(guarantee, say),
     say(`consent.participation.${guarantee.participationProtected ? "hidden" : "seen"}`),
     ...(asOf === null ? [] : [say("consent.as-of", { day: asOf })]),
-    ...(allotment === null ? [] : [aboutAllotment(allotment, say)]),
+    ...(allotment === null ? [] : [say(`consent.allotted.${allotment.kind}`, counts)]),
     ...(promises === null ? [] : aboutPromises(promises, say)),
   ];
 }
@@ -79,11 +81,6 @@ function aboutAll(guarantee, say) {
   const together = say(`consent.all.${tasks === null ? "answers" : "tasks"}`, { count });
   const what = say("consent.all.fact", { what: together });
   return [say("consent.about", { what, limit: limitOf("consent.limit", workerEpsilon, say) })];
-}
-
-function aboutAllotment({ kind, answers, tasks }, say) {
-  const counts = { answers: counted(answers, say), tasks: counted(tasks, say) };
-  return say(`consent.allotted.${kind}`, counts);
 }
 
 function aboutPromises({ at_least: least, retention_days: days }, say) {

@@ -44,13 +44,10 @@ export function channelIdentity(terms) {
   const { mechanism, channel, report } = terms;
   const labels = labelsOf(mechanism.domain);
   const answers = labels === null ? mechanism.domain : inOrder(labels);
-  const fill = channel.kind === "shift" && { fill: placeFilled(channel) };
+  const isPlace = ![null, "uniform"].includes(channel.fill);
+  const fill = channel.kind === "shift" && isPlace && { fill: fillingPlace(channel) };
   const law = channel.kind === "table" ? tableLaw(terms) : { answers, ...channel, ...fill };
   return { law, every_task: report.every_task, shared: null };
-}
-
-function placeFilled(channel) {
-  return [null, "uniform"].includes(channel.fill) ? channel.fill : fillingPlace(channel);
 }
 
 /** Return a table with sorted answers, and one column per meaning, also sorted. */

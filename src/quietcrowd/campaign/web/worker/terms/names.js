@@ -37,7 +37,7 @@ export function chanceOf(share, say) {
   const isLow = share > 0 && share < 0.0005;
   const isHigh = share >= 0.9995 && share < 1;
   const shown = isLow ? 0.1 : isHigh ? 99.9 : 100 * share;
-  const text = `${withDecimals(shown, 1, say)} %`;
+  const text = `${inWords(pointed(rounded(shown, 1), 1), say)} %`;
   return isLow || isHigh ? say(isLow ? "law.under" : "law.over", { share: text }) : text;
 }
 
@@ -65,11 +65,6 @@ function rounded(number, decimals) {
   under *= 10n ** BigInt(Math.max(-decimals, 0));
   const [below, rest] = [over / under, 2n * (over % under)];
   return rest > under || (rest === under && below % 2n) ? below + 1n : below;
-}
-
-/** Format a number with a fixed number of decimals. @param {Say} say */
-function withDecimals(number, decimals, say) {
-  return inWords(pointed(rounded(number, decimals), decimals), say);
 }
 
 /** Format a number with significant digits, like Python's format "g". */
