@@ -15,8 +15,8 @@ import quietcrowd as qc
 from quietcrowd import private_files
 from quietcrowd.campaign import Client
 from quietcrowd.campaign.device.folder import CampaignFolder, CampaignRecord, default_folder
-from quietcrowd.campaign.device.link import CampaignLink
 from quietcrowd.campaign.terms.near_copies import sent_again
+from quietcrowd.campaign.terms.server_address import CampaignLink
 from quietcrowd.exceptions import CampaignError, FormatError, ParameterError
 from quietcrowd.mechanisms import OptimalMechanism
 

@@ -14,7 +14,7 @@ from tests.campaign.waiting import in_time
 from quietcrowd.campaign import Client
 from quietcrowd.campaign.device import http_client
 from quietcrowd.campaign.device.http_client import CampaignServer, read_object, require_success
-from quietcrowd.campaign.device.link import CampaignLink
+from quietcrowd.campaign.terms.server_address import CampaignLink
 from quietcrowd.exceptions import CampaignError, UnansweredError
 
 LINK = CampaignLink.read("https://crowd.example/base/j/" + 32 * "0")

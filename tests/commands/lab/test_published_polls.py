@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.campaign.terms.file_lock import file_lock
 from quietcrowd.commands.lab.published_polls import held_records, record_path
+from quietcrowd.private_files import file_lock
 
 DOMAIN = qc.Categorical(["no", "yes"])
 MECHANISM = qc.RandomizedResponse(domain=DOMAIN, epsilon=1.0)

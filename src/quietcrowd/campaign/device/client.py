@@ -22,12 +22,12 @@ from quietcrowd.campaign.device.folder import (
 )
 from quietcrowd.campaign.device.http_client import CampaignServer, fetch_images
 from quietcrowd.campaign.device.ledger import Budget, Cost, DeviceLedger
-from quietcrowd.campaign.device.link import CampaignLink
 from quietcrowd.campaign.device.noise_text import noise_sentences
 from quietcrowd.campaign.device.questions import channel_hash
 from quietcrowd.campaign.device.reading import CampaignReading
 from quietcrowd.campaign.device.receipt import HeldReports, WorkerReceipt
 from quietcrowd.campaign.terms.near_copies import alike
+from quietcrowd.campaign.terms.server_address import CampaignLink
 from quietcrowd.exceptions import AnswerError, CampaignError, ParameterError
 from quietcrowd.mechanisms import Memo
 from quietcrowd.privacy.guarantee import PrivacyGuarantee

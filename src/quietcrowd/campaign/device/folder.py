@@ -23,14 +23,19 @@ import platformdirs
 from attrs import asdict, field, frozen
 
 from quietcrowd.campaign.device.ledger import Cost, DeviceLedger
-from quietcrowd.campaign.device.link import CampaignLink
 from quietcrowd.campaign.device.questions import CodedReport, channel_hash, read_report
 from quietcrowd.campaign.terms.canonical import canonical_json
-from quietcrowd.campaign.terms.file_lock import file_lock
+from quietcrowd.campaign.terms.server_address import CampaignLink
 from quietcrowd.campaign.terms.tokens import has_prefix, new_token, participant_id
 from quietcrowd.exceptions import CampaignError, FormatError, QuietcrowdError
 from quietcrowd.mechanisms import Mechanism
-from quietcrowd.private_files import create_private, read_private, replace_private, wipe_private
+from quietcrowd.private_files import (
+    create_private,
+    file_lock,
+    read_private,
+    replace_private,
+    wipe_private,
+)
 
 _CREDENTIAL, _MEMO, _UPLOAD, _RECEIPT = "credential", "memo", "upload.json", "receipt.json"
 _ALLOTMENT, _WITHDRAWN, _LOCK = "allotment.json", "withdrawn", "lock"

@@ -23,10 +23,10 @@ from attrs import define, field, frozen
 
 from quietcrowd.campaign.device.checked_terms import CampaignTask
 from quietcrowd.campaign.device.folder import CampaignFolder
-from quietcrowd.campaign.device.link import CampaignLink
 from quietcrowd.campaign.terms.canonical import canonical_json
 from quietcrowd.campaign.terms.images import SUFFIXES, image_kind, named_images
 from quietcrowd.campaign.terms.plain_text import one_line, refusal
+from quietcrowd.campaign.terms.server_address import CampaignLink
 from quietcrowd.campaign.terms.settings import (
     MAX_IMAGE,
     MAX_IMAGE_BYTES,

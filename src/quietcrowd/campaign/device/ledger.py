@@ -11,11 +11,10 @@ from attrs import evolve, field, frozen
 
 from quietcrowd.accounting.ledger import PrivacyLedger
 from quietcrowd.accounting.spending import Spending
-from quietcrowd.campaign.terms.file_lock import file_lock
 from quietcrowd.exceptions import FormatError, ParameterError, RemovedMechanismError
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.privacy.guarantee import show_loss
-from quietcrowd.private_files import read_private, replace_private
+from quietcrowd.private_files import file_lock, read_private, replace_private
 from quietcrowd.validation import check_delta, check_real, checked_by
 
 _WORKER = "this device"

@@ -10,8 +10,8 @@ from attrs import define, field
 from quietcrowd.campaign.device.checked_terms import CampaignTask, Terms, read_allotment, read_tasks
 from quietcrowd.campaign.device.folder import CampaignFolder, EarlierReports, Membership
 from quietcrowd.campaign.device.http_client import CampaignServer
-from quietcrowd.campaign.device.link import CampaignLink
 from quietcrowd.campaign.device.questions import TaskQuestions
+from quietcrowd.campaign.terms.server_address import CampaignLink
 from quietcrowd.exceptions import AnswerError, CampaignError
 
 

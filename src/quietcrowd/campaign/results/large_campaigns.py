@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from quietcrowd.campaign.terms.channels import parse_mechanism
-from quietcrowd.campaign.terms.file_lock import file_lock
+from quietcrowd.private_files import file_lock
 
 _PREFIX, _LOCK = "quietcrowd-inference-", "lock"
 

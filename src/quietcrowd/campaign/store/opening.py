@@ -38,8 +38,8 @@ from quietcrowd.campaign.store.withdrawals.copies import (
     replace_journal,
 )
 from quietcrowd.campaign.store.withdrawals.journal import departure, ending, place_of_departures
-from quietcrowd.campaign.terms.file_lock import file_lock
 from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.private_files import file_lock
 
 
 def require_first_start(database: Database, settings: Places) -> None:

@@ -18,10 +18,10 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from quietcrowd.campaign.terms.file_lock import file_lock
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats import read_reports
 from quietcrowd.formats.files import replacing
+from quietcrowd.private_files import file_lock
 from quietcrowd.validation import parse_json
 
 _WHAT = (

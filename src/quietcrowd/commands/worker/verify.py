@@ -8,9 +8,8 @@ from urllib.parse import urlsplit
 
 import typer
 
-from quietcrowd.campaign.device.link import CampaignLink
 from quietcrowd.campaign.extra import require_client
-from quietcrowd.campaign.terms.server_address import ServerAddress
+from quietcrowd.campaign.terms.server_address import CampaignLink, ServerAddress
 from quietcrowd.commands import options
 from quietcrowd.commands.declare import argument, command
 from quietcrowd.commands.printing import counted, note
