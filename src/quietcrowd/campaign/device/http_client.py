@@ -41,11 +41,8 @@ if TYPE_CHECKING:
     import httpx
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
-TIMEOUT = 30.0
-"""Maximum silence of a server, in seconds."""
-
-DEADLINE = 120.0
-"""Maximum time from the start of a request to the end of its answer, in seconds."""
+TIMEOUT = 30.0  # maximum silence of a server, in seconds
+DEADLINE = 120.0  # maximum time from the start of a request to the end of its answer, in seconds
 
 MAX_ANSWER = 4 * MAX_TASK_TEXT + 200 * MAX_TASKS
 """Maximum bytes of an answer; the longest contains all tasks of a campaign."""

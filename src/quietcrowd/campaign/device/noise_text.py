@@ -17,12 +17,8 @@ from quietcrowd.mechanisms.channels.bounded_law import TOTAL, BoundedLaw
 from quietcrowd.mechanisms.channels.set_law import SetLaw
 from quietcrowd.mechanisms.report_meanings import Likelihoods, ListedMeanings
 
-_LONGEST = 24
-"""Most characters shown of an answer's name."""
-
-_MOST_COLUMNS = 6
-"""Most columns of a table; in larger ones all columns but one look alike."""
-
+_LONGEST = 24  # most characters shown of an answer's name
+_MOST_COLUMNS = 6  # most columns of a table; in larger ones all columns but one look alike
 _HALF, _MOST = 0.5, 0.95
 
 _HARDLY = 0.0005

@@ -18,14 +18,9 @@ from quietcrowd.report_domains import LabelSets, OrNull, sets_of
 _Counts = npt.NDArray[np.int64]
 _Numbers = npt.NDArray[np.float64]
 
-_SHARE_ONE = 2**36
-"""Integer for a fraction of 1; the sums of all reports fit into 64 bits."""
-
-MOST_ERROR = 0.1
-"""Maximum standard error of a published estimate."""
-
-FEWEST_WORKERS = 5
-"""Minimum number of workers for an estimate with a standard error."""
+_SHARE_ONE = 2**36  # integer for a fraction of 1; the sums of all reports fit into 64 bits
+MOST_ERROR = 0.1  # maximum standard error of a published estimate
+FEWEST_WORKERS = 5  # minimum number of workers for an estimate with a standard error
 
 FEWEST_WITH_OWN_NOISE = 100
 """Minimum if each worker samples a noise level for all reports, as in two layers.
@@ -41,8 +36,7 @@ _SURE = 10.0
 Below it, a denominator that is large by chance would make a ratio look precise.
 """
 
-FEWEST_REPORTS = 50
-"""Minimum number of comparable reports to flag a worker."""
+FEWEST_REPORTS = 50  # minimum number of comparable reports to flag a worker
 
 _DEVIATIONS = 3.3
 """Standard errors above the bound; an honest worker exceeds them with probability at most 0.001."""

@@ -26,8 +26,7 @@ from quietcrowd.formats.reports import report_note
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.mechanisms.sent_again import MARKS
 
-_TASKS = 500
-"""Tasks read per query."""
+_TASKS = 500  # tasks read per query
 
 
 @frozen(kw_only=True)

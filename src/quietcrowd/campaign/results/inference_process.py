@@ -92,8 +92,7 @@ def task_aims(
 _Reports: TypeAlias = StoredReports | FiledReports
 
 _CACHED = 8
-_NICE = 10
-"""Lower priority than uploads."""
+_NICE = 10  # lower priority than uploads
 
 
 @define

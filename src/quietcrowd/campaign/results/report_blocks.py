@@ -19,8 +19,7 @@ from quietcrowd.campaign.terms.channels import decoded, parse_mechanism, stored_
 from quietcrowd.campaign.terms.near_copies import sent_again
 from quietcrowd.mechanisms import Mechanism
 
-_BLOCK = 5_000
-"""Rows read per query; the reports of one worker stay together even if they are more."""
+_BLOCK = 5_000  # rows read per query; the reports of one worker stay together even if they are more
 
 
 def marks_reports(campaign: Any) -> bool:

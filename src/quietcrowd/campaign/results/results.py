@@ -36,8 +36,7 @@ from quietcrowd.campaign.store.result_pages import (
     put_pages,
 )
 
-_IN_MEMORY = 16 * 2**20
-"""Bytes of pages in memory; more go to an unnamed temporary file."""
+_IN_MEMORY = 16 * 2**20  # bytes of pages in memory; more go to an unnamed temporary file
 
 
 @frozen(kw_only=True)

@@ -24,8 +24,7 @@ from quietcrowd.campaign.store.result_pages import (
 )
 from quietcrowd.campaign.terms.tokens import hide_pseudonyms
 
-_FIRST = ("", 0)
-"""Position before the first page."""
+_FIRST = ("", 0)  # position before the first page
 
 _AT_ONCE = 8
 """Pages read per transaction; results of at most this many cannot change while they are read."""

@@ -22,16 +22,10 @@ from quietcrowd.privacy.guarantee import PrivacyGuarantee, finite_loss
 _MOST_OF_ONE = 0.2
 """Maximum fraction of all reports from one worker without a warning, unless within `_UNEVEN`."""
 
-_UNEVEN = 1.25
-"""Maximum multiple of an equal fraction without this warning."""
-
-FEW = 3
-"""Tasks with fewer reports cause a warning."""
-
+_UNEVEN = 1.25  # maximum multiple of an equal fraction without this warning
+FEW = 3  # tasks with fewer reports cause a warning
 _LOSSES = ("answer_epsilon", "total_epsilon", "answer_tail", "total_tail")
-
-_NAMED = 5
-"""Maximum number of workers named in a warning."""
+_NAMED = 5  # maximum number of workers named in a warning
 
 
 @frozen

@@ -37,12 +37,9 @@ from quietcrowd.campaign.store.requesters import Kind, Shown, known_among
 from quietcrowd.campaign.terms.settings import MAX_BODY, MAX_SMALL_BODY, PREFIX
 from quietcrowd.campaign.terms.tokens import Prefix, has_prefix, token_hash
 
-_TOGETHER, _WAIT = 500, 0.002
-"""Maximum number of lookups in a batch, and seconds to wait for more."""
-
+_TOGETHER, _WAIT = 500, 0.002  # maximum number of lookups in a batch, and seconds to wait for more
 _KNOWN_SECONDS, _UNKNOWN_SECONDS = 60.0, 10.0
-_MOST = 50_000
-"""Maximum number of entries of each cache; the oldest are dropped."""
+_MOST = 50_000  # maximum number of entries of each cache; the oldest are dropped
 
 
 @define(kw_only=True)
@@ -159,9 +156,7 @@ _JOINING = re.compile(rf"{PREFIX}/public/campaigns/(?P<campaign>[0-9a-f]{{32}})/
 _PUBLIC = re.compile(rf"{PREFIX}/(?!(?:healthz|readyz)\Z).*", re.DOTALL)
 """API paths whose anonymous requests are counted; health checks are exempt."""
 
-_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
-"""`Gate` handles HEAD as GET."""
-
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")  # `Gate` handles HEAD as GET
 _OF_REQUESTERS: dict[Prefix, Kind] = {"qck_": "key", "qcr_": "token", "qcd_": "code"}
 _OF_WORKERS: dict[Prefix, Kind] = {"qcw_": "credential"}
 
@@ -289,8 +284,7 @@ class Admission:
             self.lookups.forget(asker.shown)
 
 
-CONNECTION = "quietcrowd.connection"
-"""Key under which the state of a request stores its connection."""
+CONNECTION = "quietcrowd.connection"  # key under which the state of a request stores its connection
 
 HEADERS = (
     (b"cache-control", b"no-store"),

@@ -63,8 +63,7 @@ class ApiDocument:
         return Response(content, headers={"ETag": tag}, media_type="application/json")
 
 
-_NOT_STARTED = 3
-"""Exit status if the application did not start."""
+_NOT_STARTED = 3  # exit status if the application did not start
 
 _SILENT = {
     "auto_configure": False,

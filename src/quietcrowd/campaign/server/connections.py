@@ -27,8 +27,7 @@ from quietcrowd.campaign.server.start import connections_within
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.terms.settings import TAKING_SECONDS
 
-_SHARE = 4
-"""By default, one source may have 1/_SHARE of all connections."""
+_SHARE = 4  # by default, one source may have 1/_SHARE of all connections
 
 
 @frozen(kw_only=True)

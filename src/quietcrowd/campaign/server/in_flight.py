@@ -13,15 +13,9 @@ from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.server.problem_responses import as_response
 
 BUSY = "Send the same again in a moment."
-
-ANONYMOUS = b""
-"""Name of all requests without a known key or credential."""
-
-NEWCOMER = b"newcomer"
-"""Name of all joins."""
-
-_SHARE = 4
-"""One key or credential may use 1/_SHARE of all bytes."""
+ANONYMOUS = b""  # name of all requests without a known key or credential
+NEWCOMER = b"newcomer"  # name of all joins
+_SHARE = 4  # one key or credential may use 1/_SHARE of all bytes
 
 _TOGETHER = {ANONYMOUS: 4, NEWCOMER: 2}
 """Each of these names may use 1/n of all requests: many people join at the same time."""
@@ -118,8 +112,7 @@ class InFlight:
         self._size_of[credential] += size
 
 
-_PIECE = 2**16
-"""Bytes of a piece; a response that is not larger is sent without waiting."""
+_PIECE = 2**16  # bytes of a piece; a response that is not larger is sent without waiting
 
 
 @define(kw_only=True)

@@ -20,8 +20,7 @@ from quietcrowd.campaign.server.in_flight import BUSY
 from quietcrowd.campaign.server.problem_responses import as_response
 from quietcrowd.campaign.terms.settings import BODY_SECONDS, MAX_AT_ONCE, MAX_BODY
 
-_SHARE = 8
-"""One key or credential may use 1/_SHARE of the bytes of incomplete bodies, or one body."""
+_SHARE = 8  # one key or credential may use 1/_SHARE of the bytes of incomplete bodies, or one body
 
 
 @define(kw_only=True)
@@ -109,18 +108,14 @@ _SECONDS = 2.0
 """Seconds for which arriving data is discarded: closing earlier would also discard the response for
 clients that are still sending."""
 
-_MOST = 32
-"""Maximum number of connections on which data is discarded; others end at once."""
+_MOST = 32  # maximum number of connections on which data is discarded; others end at once
 
 _HOLD = 1.0
 """Average delay in seconds of a rejected request, during which the client sends no other. It varies
 by half, so that clients do not return all at once."""
 
-_A_SECOND = 32
-"""Rejections per second; if more are delayed, each waits longer."""
-
-_MOST_HELD = 512
-"""Maximum number of delayed rejections."""
+_A_SECOND = 32  # rejections per second; if more are delayed, each waits longer
+_MOST_HELD = 512  # maximum number of delayed rejections
 
 
 @define(kw_only=True)

@@ -21,8 +21,7 @@ from starlette.requests import HTTPConnection
 
 from quietcrowd.campaign.protocol.problems import ProblemError
 
-_MOST_BUCKETS = 100_000
-"""Maximum number of buckets; the least recently used are dropped."""
+_MOST_BUCKETS = 100_000  # maximum number of buckets; the least recently used are dropped
 
 
 @define(kw_only=True)
@@ -61,12 +60,8 @@ class RateLimits:
         return min(self.burst, left + (moment - before) * self.rate)
 
 
-_ROTATE = 3_600.0
-"""Seconds for which a salt is used."""
-
-_PREFIX = 64
-"""Bits of an IPv6 address that identify the smallest network of a customer."""
-
+_ROTATE = 3_600.0  # seconds for which a salt is used
+_PREFIX = 64  # bits of an IPv6 address that identify the smallest network of a customer
 _UNKNOWN = "unknown"
 
 
@@ -128,8 +123,7 @@ def _widened(address: IPv4Address | IPv6Address) -> str:
     return str(address)
 
 
-_LONGEST = 3_600.0
-"""Maximum of Retry-After, in seconds."""
+_LONGEST = 3_600.0  # maximum of Retry-After, in seconds
 
 
 @define(kw_only=True)

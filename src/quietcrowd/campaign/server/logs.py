@@ -35,15 +35,13 @@ requests would record who came when.
 """
 
 _LOGGER = logging.getLogger("quietcrowd.campaign")
-
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 _BUCKETS = (0.01, 0.1, 1.0, 10.0)
 """Upper bounds, in seconds, to which the duration of a request is rounded."""
 
 
-_SELDOM = 1.0
-"""Seconds in which the same line of a library is logged once."""
+_SELDOM = 1.0  # seconds in which the same line of a library is logged once
 
 
 class _AllowList(logging.Formatter):

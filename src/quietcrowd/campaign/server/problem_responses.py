@@ -21,9 +21,7 @@ from quietcrowd.campaign.store.database import UNAVAILABLE
 from quietcrowd.exceptions import RemovedMechanismError
 
 MEDIA_TYPE = "application/problem+json"
-
-RETRY_AFTER = "1"
-"""Seconds until a retry, if it can help."""
+RETRY_AFTER = "1"  # seconds until a retry, if it can help
 
 _ANYWHERE = (
     "malformed",

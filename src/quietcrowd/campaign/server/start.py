@@ -69,11 +69,8 @@ def claim_connections(database: Database, *, pool_size: int, others: int) -> Con
     return Connections(given=given, used=row.used + more)
 
 
-AT_A_TIME = 16
-"""Connections accepted before any of them is processed."""
-
-_QUEUE = 1_024
-"""Connections that the system queues until they are accepted."""
+AT_A_TIME = 16  # connections accepted before any of them is processed
+_QUEUE = 1_024  # connections that the system queues until they are accepted
 
 _OWN_FILES = 64
 """Open files of the process itself, with a reserve: log, listener, lock of the database, journal of

@@ -39,17 +39,10 @@ _UPLOADS, _REPORTS, _WAIT = 100, 20_000, 0.01
 """Maximum numbers of uploads and reports in a transaction, and seconds to wait for more."""
 
 _PAUSE = 0.1
-_CLASHES = 3
-"""Maximum number of retries after conflicts with another process."""
-
-_ERASE_EVERY = 2.0
-"""Seconds between two attempts to empty the journal."""
-
-_ERASE_AGAIN = 0.5
-"""Seconds until the next attempt if there was a reader."""
-
-_ERASE_AT_LAST = 10
-"""Maximum number of attempts at the end; the next server continues."""
+_CLASHES = 3  # maximum number of retries after conflicts with another process
+_ERASE_EVERY = 2.0  # seconds between two attempts to empty the journal
+_ERASE_AGAIN = 0.5  # seconds until the next attempt if there was a reader
+_ERASE_AT_LAST = 10  # maximum number of attempts at the end; the next server continues
 
 
 @frozen(kw_only=True)
@@ -214,9 +207,7 @@ class JournalEraser:
             return False
 
 
-_EVERY = 600.0
-"""Seconds between two checks."""
-
+_EVERY = 600.0  # seconds between two checks
 _DAY = 86_400
 
 

@@ -20,8 +20,7 @@ DAY = 86_400
 MOST_DAYS = 7
 """Days that a clock may be ahead of the last day seen, because the server may have been off."""
 
-_MOST_BACK = 1
-"""Days that a clock may be behind the last day seen."""
+_MOST_BACK = 1  # days that a clock may be behind the last day seen
 
 _STORE = text(
     "INSERT INTO clock (line, day) VALUES ('', :day) ON CONFLICT (line) DO UPDATE "

@@ -21,9 +21,7 @@ from quietcrowd.campaign.store.database import Database, create_private
 from quietcrowd.campaign.store.failures import explain
 from quietcrowd.exceptions import ParameterError
 
-WHEN = "%Y%m%dT%H%M%SZ"
-"""Format of the UTC time in the name of a copy."""
-
+WHEN = "%Y%m%dT%H%M%SZ"  # format of the UTC time in the name of a copy
 _SERVICE = "quietcrowd"
 
 

@@ -14,12 +14,8 @@ from quietcrowd.campaign.store.requesters import KeyHolder, find_shown, owned_ca
 from quietcrowd.campaign.terms.tokens import new_token, same_hash, token_hash
 
 CODE_SECONDS = 600
-
-TOKEN_SECONDS = 12 * 3_600
-"""Validity of a token: a day at work."""
-
+TOKEN_SECONDS = 12 * 3_600  # validity of a token: a day at work
 _ANOTHER = "quietcrowd campaign dashboard makes another, which works once, for ten minutes."
-
 _PASSES = (tables.dashboard_code, tables.dashboard_token)
 
 

@@ -52,15 +52,9 @@ _BRIEFLY = 0.05
 """Seconds that emptying the write-ahead log waits for readers, and writers wait for it."""
 
 _ANEW = 0.5
-
-_CONNECT = "5"
-"""Seconds."""
-
+_CONNECT = "5"  # seconds
 _POOL_SIZE, _POOL_SECONDS = 4, 5.0
-
-_MOST_PARAMETERS = 30_000
-"""SQLite accepts 32,766 parameters and PostgreSQL 65,535."""
-
+_MOST_PARAMETERS = 30_000  # SQLite accepts 32,766 parameters and PostgreSQL 65,535
 _MOST_IDS = 10_000
 
 

@@ -21,8 +21,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.store import tables
 
-MOST = 10_000
-"""Most workers that a campaign excludes."""
+MOST = 10_000  # most workers that a campaign excludes
 
 
 def exclude(connection: Connection, campaign: bytes, pseudonym: str) -> None:

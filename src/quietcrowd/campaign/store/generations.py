@@ -23,9 +23,7 @@ from quietcrowd.campaign.store.withdrawals.copies import copy_journal, entries_o
 from quietcrowd.exceptions import ParameterError
 
 JOURNAL, MANIFEST = "departures.db", "manifest.json"
-
 _BLOCK = 2**20
-
 _TEXT, _COUNT = validators.instance_of(str), validators.instance_of(int)
 
 
@@ -149,9 +147,7 @@ def _sha256(file: Path) -> str:
     return digest.hexdigest()
 
 
-KEPT = 3
-"""Good generations to keep, however old they are."""
-
+KEPT = 3  # good generations to keep, however old they are
 _STAMP = r"\.copy-(\d{8}T\d{6}Z)(?:\.dump|-wal)?(?:\.manifest\.json)?"
 
 

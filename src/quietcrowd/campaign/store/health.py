@@ -17,11 +17,8 @@ from quietcrowd.campaign.store.withdrawals.journal import Departures
 
 Place: TypeAlias = Literal["database", "departures"]
 
-_EVERY = 5.0
-"""Seconds between probes, and for which an outcome counts."""
-
-_ROWS = 300
-"""Rows to write and roll back: several pages of either database."""
+_EVERY = 5.0  # seconds between probes, and for which an outcome counts
+_ROWS = 300  # rows to write and roll back: several pages of either database
 
 _COLUMNS: dict[Place, tuple[str, str]] = {
     "database": ("alembic_version", "version_num"),
@@ -29,7 +26,6 @@ _COLUMNS: dict[Place, tuple[str, str]] = {
 }
 
 _SPACE = 2**20
-
 _BRIEFLY = "SET LOCAL lock_timeout = '2s'"
 
 

@@ -118,18 +118,14 @@ def _count(connection: Connection, table: Table) -> int:
     return int(connection.scalar(select(func.count()).select_from(table)) or 0)
 
 
-_LOCK = 7_117_202
-"""Of PostgreSQL, for servers that migrate at once."""
+_LOCK = 7_117_202  # of PostgreSQL, for servers that migrate at once
 
 _TAKING = 0.3
 """Seconds to lock all tables. Writers wait at most this long. It is less than PostgreSQL's default
 delay before it checks for deadlocks."""
 
-_LARGEST_ANEW = 2**26
-"""Largest SQLite file, in bytes, that a server rewrites in memory."""
-
-_PATIENCE = 60.0
-"""Seconds until a migration gives up waiting for tables in use."""
+_LARGEST_ANEW = 2**26  # largest SQLite file, in bytes, that a server rewrites in memory
+_PATIENCE = 60.0  # seconds until a migration gives up waiting for tables in use
 
 
 def migrate(database: Database) -> None:

@@ -20,8 +20,7 @@ from quietcrowd.campaign.store.participants import erase_participant
 from quietcrowd.campaign.store.releases import take_stock, waits_for_others
 from quietcrowd.campaign.store.withdrawals.journal import Departures, Ending, trace_of
 
-_SOME = 5_000
-"""Workers per lookup and per transaction."""
+_SOME = 5_000  # workers per lookup and per transaction
 
 
 @frozen(kw_only=True)

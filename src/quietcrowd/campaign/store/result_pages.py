@@ -17,16 +17,14 @@ from sqlalchemy import ColumnElement, Connection, delete, select
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import insert_rows
 
-KINDS = ("truths", "workers")
-"""Kinds of pages, in the order in which all are read."""
+KINDS = ("truths", "workers")  # kinds of pages, in the order in which all are read
 
 AIMS = "aims"
 """An internal kind of page: target counts for the assignment of tasks, computed with the results.
 
 There are none if the campaign does not assign by results, or an older server computed them."""
 
-PAGE_ROWS = 1_000
-"""Most rows of a page."""
+PAGE_ROWS = 1_000  # most rows of a page
 
 FOR_OLDER = json.dumps(
     {

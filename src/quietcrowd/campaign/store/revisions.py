@@ -19,7 +19,6 @@ from sqlalchemy import Connection
 from quietcrowd.exceptions import FormatError
 
 FOLDER = Path(__file__).parent / "migrations"
-
 _NAME = re.compile(r"(?:(?P<line>\d+)\.)?(?P<number>\d{4})", re.ASCII)
 
 Standing: TypeAlias = Literal["new", "older", "current", "newer"]

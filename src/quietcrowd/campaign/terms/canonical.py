@@ -10,8 +10,7 @@ from typing import Any
 
 from quietcrowd.exceptions import FormatError
 
-LARGEST_WHOLE = 2**53 - 1
-"""Largest whole number that every JSON reader stores exactly."""
+LARGEST_WHOLE = 2**53 - 1  # largest whole number that every JSON reader stores exactly
 
 
 def canonical_json(value: Any) -> bytes:

@@ -216,8 +216,7 @@ _PNG_SHOWN = frozenset(
 )
 _PNG_ANIMATION = b"acTL"
 _AT_ONCE = 2**20
-_PNG_MOST = 9 * MAX_PIXELS
-"""Most bytes of pixels and filters to decode."""
+_PNG_MOST = 9 * MAX_PIXELS  # most bytes of pixels and filters to decode
 
 
 def _png(content: bytes) -> Iterator[bytes]:

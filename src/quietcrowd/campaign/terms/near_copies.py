@@ -120,8 +120,7 @@ _UNSEEN = re.compile(
 )
 """Invisible letters and marks, and code points reserved for them, other than format characters."""
 
-_NAME = re.compile(r"\w{1,12}")
-"""A key that only names a column."""
+_NAME = re.compile(r"\w{1,12}")  # a key that only names a column
 
 _COUNT = re.compile(r"^\W*(?:[^\W\d]+\W+)?\d+\s*[.:)\]-]|(?<=[.?!])\W*\d+\W*$")
 """A number that counts tasks: ``3. ...``, ``(3) ...``, ``Question 3: ...``, ``...? (3)``."""

@@ -12,7 +12,6 @@ _TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Characters that reverse the direction of text."""
 
 _UNKNOWN = "\ufffd"
-
 _LONGEST_REFUSAL = 600
 
 

@@ -35,14 +35,12 @@ def most_participants(join_mode: str, named: int | None) -> int | None:
 
 LONGEST_REQUESTER = 200
 LONGEST_CONTACT = 200
-LONGEST_PURPOSE = 1_000
-"""Most characters of each text."""
+LONGEST_PURPOSE = 1_000  # most characters of each text
 
 USUAL_RETENTION_DAYS, MAX_RETENTION_DAYS = 90, 3_650
 """Days after closing until all data of workers is deleted."""
 
 USUAL_AT_LEAST, MAX_AT_LEAST = 5, 1_000
-
 _LENGTHS = {"requester": LONGEST_REQUESTER, "contact": LONGEST_CONTACT, "purpose": LONGEST_PURPOSE}
 
 

@@ -6,11 +6,8 @@ import re
 
 from quietcrowd.exceptions import ParameterError
 
-PREFIX = "/api/v1"
-"""Prefix of all paths of the API."""
-
-MAX_BODY = 2**20
-"""Most bytes of a request."""
+PREFIX = "/api/v1"  # prefix of all paths of the API
+MAX_BODY = 2**20  # most bytes of a request
 
 MAX_SMALL_BODY = 4_096
 """Most bytes of a request by an unknown client: to join, or to read public data."""
@@ -19,8 +16,7 @@ BODY_SECONDS = 20.0
 """Seconds to receive the head of a request, and then its body: a megabyte at half a megabit a
 second."""
 
-TAKING_SECONDS = 60.0
-"""Seconds for the client to accept the next part of a response."""
+TAKING_SECONDS = 60.0  # seconds for the client to accept the next part of a response
 
 MAX_AT_ONCE = 64 * MAX_BODY
 """Most bytes of requests processed at once; parsing needs several times as much memory."""
@@ -31,20 +27,11 @@ MAX_REPORTS = 5_000
 All reports of a worker fit into one upload (5,000 are at most 0.8 MB), so that the number and
 order of uploads reveal nothing."""
 
-MAX_TASKS = 20_000
-"""Most tasks of a campaign, because a worker reads all of them at once."""
-
-MAX_COMPLETION_CODE = 100
-"""Most characters of a completion code."""
-
-MAX_ITERATIONS = 10_000
-"""Most iterations of a campaign's method."""
-
-MAX_TASK_TEXT = 8_000_000
-"""Most characters of all tasks of a campaign: names and data as JSON."""
-
-MAX_IMAGE = MAX_BODY
-"""Most bytes of an image, which is sent in one request."""
+MAX_TASKS = 20_000  # most tasks of a campaign, because a worker reads all of them at once
+MAX_COMPLETION_CODE = 100  # most characters of a completion code
+MAX_ITERATIONS = 10_000  # most iterations of a campaign's method
+MAX_TASK_TEXT = 8_000_000  # most characters of all tasks of a campaign: names and data as JSON
+MAX_IMAGE = MAX_BODY  # most bytes of an image, which is sent in one request
 
 MAX_PIXELS = 40_000_000
 """Most pixels of an image; a device needs four bytes for each, even if the file is small."""
@@ -52,8 +39,7 @@ MAX_PIXELS = 40_000_000
 MAX_IMAGES = 1_000
 """Most images of a campaign; a worker fetches all of them, at most 20 a second on average."""
 
-MAX_IMAGE_BYTES = 50 * 2**20
-"""Most bytes of all images of a campaign."""
+MAX_IMAGE_BYTES = 50 * 2**20  # most bytes of all images of a campaign
 
 
 def place_of(host: str, port: int) -> str:

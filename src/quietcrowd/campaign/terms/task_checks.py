@@ -32,11 +32,8 @@ _WORKER = re.compile(
 )
 """Names of a column of workers, reduced to letters."""
 
-_COLUMNS = 10
-"""Most columns with repeated values to compare in pairs."""
-
-_LEAST_ROWS = 4
-"""Two tasks and two workers."""
+_COLUMNS = 10  # most columns with repeated values to compare in pairs
+_LEAST_ROWS = 4  # two tasks and two workers
 
 _Columns = Mapping[str, Sequence[Hashable]]
 """Values of all rows by column name; None for a missing value."""

@@ -22,12 +22,9 @@ _NAMES = ("task", "external_id", "id")
 
 _GOLD = "gold"
 _OURS = frozenset({*_NAMES, _GOLD})
-
 _SHOWN = ("input:", "input.")
 _KNOWN = "golden:"
-_TASK_IDS = ("assignment:task_id", "hitid")
-"""Task ids of Toloka and MTurk."""
-
+_TASK_IDS = ("assignment:task_id", "hitid")  # task ids of Toloka and MTurk
 _OF_OTHERS = ("output:", "hint:", "assignment:", "answer.")
 _OF_MTURK = frozenset({"hitid", "workerid", "assignmentid"})
 _WORKERS = frozenset({"worker", "worker_id", "workerid", "performer", "annotator"})

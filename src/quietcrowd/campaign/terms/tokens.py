@@ -14,9 +14,7 @@ Prefix: TypeAlias = Literal["qck_", "qcw_", "qci_", "qcd_", "qcr_"]
 read results. Prefixes make leaked secrets searchable."""
 
 _NAME = "worker-[0-9a-f]{16}"
-
 PSEUDONYM = rf"^{_NAME}$"
-
 _TOKEN = re.compile(r"qc[kwidr]_[A-Za-z0-9_-]{43}", re.ASCII)
 _TOKEN_LIKE = re.compile(r"(qc[kwidr]_)[A-Za-z0-9_-]+", re.ASCII)
 _LISTED = re.compile(rf" \({_NAME}[^()]*\)")

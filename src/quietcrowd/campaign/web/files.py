@@ -19,7 +19,6 @@ _MEDIA = {
 }
 
 PAGE = "index.html"
-
 SERVICE_WORKER = "service_worker.js"
 
 

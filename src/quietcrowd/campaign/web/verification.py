@@ -27,7 +27,6 @@ from quietcrowd.exceptions import CampaignError, ParameterError
 
 _ANY_PAGE = f"j/{ANY_CAMPAIGN}"
 _NOT_FOUND = 404
-
 _MOST_BYTES = 2**20
 _MOST_NAMES = 20
 _LATER = (408, 429, 500, 502, 503, 504)

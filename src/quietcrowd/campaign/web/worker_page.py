@@ -22,7 +22,6 @@ ANY_CAMPAIGN = "0" * 32
 """Id in the address under which browsers store the page, which is the same for all campaigns."""
 
 START, STYLE_SHEET = "page/main.js", "worker.css"
-
 IMPORT_MAP, MESSAGES = "{{import_map}}", "{{messages}}"
 STYLE = f'<link rel="stylesheet" href="../worker/{STYLE_SHEET}">'
 SCRIPT = f'<script type="module" src="../worker/{START}"></script>'
@@ -90,7 +89,6 @@ WORKER_POLICY = "; ".join(
 
 _IMPORT = re.compile(r'^import \{[^}]*\} from "([^"]*)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const|let)\b)", re.MULTILINE)
-
 _ROOT, _SERVER, _CHARSET = '<html lang="en"', "{{server}}", '<meta charset="utf-8">'
 
 
@@ -153,8 +151,7 @@ def _template() -> str:
     )
 
 
-SAVED_TEMPLATE = html_file(_template())
-"""The saved page, without a server's address."""
+SAVED_TEMPLATE = html_file(_template())  # the saved page, without a server's address
 
 
 def saved_page(server: str) -> PageFile:

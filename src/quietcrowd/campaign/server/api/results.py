@@ -42,9 +42,7 @@ router = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}", tags=["results"])
 
 exports = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}", tags=["exports"])
 
-_ETAG, _NUMBER = 16, 4
-"""Bytes of a cursor: the ETag of the results, and the number of the page."""
-
+_ETAG, _NUMBER = 16, 4  # bytes of a cursor: the ETag of the results, and the number of the page
 _KNOWN = Annotated[str | None, Header(max_length=1_000)]
 _SAID: dict[int | str, dict[str, Any]] = {304: {"description": "Nothing has changed"}}
 

@@ -30,9 +30,7 @@ from quietcrowd.campaign.store.database import Database
 from quietcrowd.mechanisms import Mechanism
 
 _COMMAND = (sys.executable, "-m", "quietcrowd.campaign.results.inference_process")
-
-_AGAIN = 2.0
-"""Minimum delay in seconds before a retry if the database is unreachable."""
+_AGAIN = 2.0  # minimum delay in seconds before a retry if the database is unreachable
 
 _PAUSE, _LONGEST_PAUSE = 1.0, 300.0
 """Seconds until a failed inference is retried; doubled after each failure, up to the maximum."""
@@ -42,14 +40,9 @@ _TOO_LONG = (
     "export the reports."
 )
 
-_FAILURES = 3
-"""Number of consecutive failures after which the results report them."""
-
-_EVERY = 60.0
-"""Seconds between two checks for changes by other servers."""
-
-_LOOK = b""
-"""Scheduled like a campaign, to check all campaigns."""
+_FAILURES = 3  # number of consecutive failures after which the results report them
+_EVERY = 60.0  # seconds between two checks for changes by other servers
+_LOOK = b""  # scheduled like a campaign, to check all campaigns
 
 _REST = 3
 """After an inference, its campaign pauses for this multiple of its duration, to favor uploads."""

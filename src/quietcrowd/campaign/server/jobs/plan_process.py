@@ -27,14 +27,12 @@ from quietcrowd.planning.planner import default_makers, known_makers
 from quietcrowd.planning.simulation import simulated_size
 from quietcrowd.validation import check_real
 
-MOST_OF_A_CROWD = 200_000
-"""Maximum number of answers of a simulated crowd, limited by memory."""
+MOST_OF_A_CROWD = 200_000  # maximum number of answers of a simulated crowd, limited by memory
 
 MOST_ANSWERS = 4_000_000
 """Maximum number of answers in one draw of all crowds, over all mechanisms and epsilons."""
 
-_NICE = 10
-"""Lower priority, to favor uploads."""
+_NICE = 10  # lower priority, to favor uploads
 
 
 class RefusedOrderError(Exception):

@@ -19,9 +19,7 @@ from quietcrowd.campaign.server.jobs import processes
 from quietcrowd.campaign.server.logs import log_failure
 
 _COMMAND = (sys.executable, "-m", "quietcrowd.campaign.server.jobs.plan_process")
-
-_AGAIN = 0.05
-"""Seconds between two attempts to kill a process that may still be starting."""
+_AGAIN = 0.05  # seconds between two attempts to kill a process that may still be starting
 
 
 class _PlanningError(Exception):

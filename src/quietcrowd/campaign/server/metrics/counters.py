@@ -55,9 +55,7 @@ class Kind:
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _LONG = (0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 180.0, 600.0, 1_800.0)
-
-KINDS: dict[str, Kind] = {}
-"""All metrics by name."""
+KINDS: dict[str, Kind] = {}  # all metrics by name
 
 
 def _kind(name: str, about: str, *labels: str, **further: Any) -> Kind:
@@ -120,8 +118,7 @@ AT_LEAST = _kind(
     form="gauge",
 )
 
-_NEVER = 2**62
-"""Threshold while nothing is published."""
+_NEVER = 2**62  # threshold while nothing is published
 
 
 @frozen(kw_only=True)

@@ -43,8 +43,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.metrics.export import Metric as SentMetric
     from prometheus_client.core import Metric
 
-_EVERY = 60.0
-"""Seconds between two publications."""
+_EVERY = 60.0  # seconds between two publications
 
 
 @frozen(kw_only=True)

@@ -110,9 +110,7 @@ def _url(copy: Path) -> str:
 
 
 _BYTES = 16
-
 _TAKE = text("INSERT INTO journal (line, id) VALUES ('', :id) ON CONFLICT DO NOTHING")
-
 _REPLACE = text("UPDATE journal SET id = :id")
 
 

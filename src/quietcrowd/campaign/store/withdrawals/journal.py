@@ -44,7 +44,6 @@ from quietcrowd.campaign.store.tables import STRICT, WHOLE
 from quietcrowd.exceptions import ParameterError
 
 _TAKE = text("SELECT pg_advisory_xact_lock(:key)")
-
 _TRY = text("SELECT pg_try_advisory_xact_lock(:key)")
 
 
@@ -64,20 +63,17 @@ def same_database(one: Database, other: Database) -> bool:
         return not second.scalar(_TRY, key)
 
 
-NOWHERE = "none"
-"""Setting instead of a URL: withdrawals are stored only in the database."""
+NOWHERE = "none"  # setting instead of a URL: withdrawals are stored only in the database
 
 Ending: TypeAlias = Literal["closed", "deleted"]
 
-_LOCK = 7_117_203
-"""Of PostgreSQL, for servers that create the tables at once."""
+_LOCK = 7_117_203  # of PostgreSQL, for servers that create the tables at once
 
 _SMALL, _SELDOM = 2**20, 60.0
 """Rewrite a file of up to this many bytes whenever its log is emptied, and a larger one after this
 many seconds."""
 
 _SOME = 10_000
-
 CONNECTIONS = 2
 
 metadata = MetaData()

@@ -8,7 +8,6 @@ const STEPS = [1, 2, 2.5, 5, 10];
 const WANTED = 5; // approximate number of steps of the error axis
 const NARROW = 28; // minimum pixels between two labels of the ε axis
 const SERIES = 4; // colors; further lines are dashed
-
 const PLOT = byId("plan-plot");
 
 function draw(kind, attributes, text = "") {

@@ -3,7 +3,6 @@
 const RATE = 136; // bytes per block
 const ROUNDS = 24;
 const LANES = 25; // of 64 bits each, stored as a lower and an upper half
-
 const CONSTANTS = roundConstants();
 
 /** Return a digest of `size` bytes. @param {Uint8Array} message */

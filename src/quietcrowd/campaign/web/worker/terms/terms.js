@@ -32,7 +32,6 @@ const PROMISES = Object.freeze({
 });
 
 const HANDED_OUT = Object.freeze({ allotment: (value) => ["random", "suggested"].includes(value) });
-
 const NAMED = Object.freeze({ requester_id: (value) => isText(value) && HEX_ID.test(value) });
 const DATED = Object.freeze({ as_of: isDay });
 
