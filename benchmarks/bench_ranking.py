@@ -47,7 +47,7 @@ def test_ranking(benchmark, frame, epsilon, compare, remark):
     data = frame
     if epsilon is not None:
         device = qc.RandomizedResponse(domain=SIDES, epsilon=epsilon)
-        data = device.simulate(qc.comparison_answers(frame), random_state=1)
+        data = device.simulate(qc.Answers.from_comparisons(frame), random_state=1)
     found = benchmark.pedantic(qc.BradleyTerry().fit, (data,), rounds=3, warmup_rounds=1)
     assert found.converged
     ours = benchmark.stats.stats.min

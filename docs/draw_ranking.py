@@ -46,7 +46,7 @@ def crowd(pairs: str, differ: float, rng: np.random.Generator) -> tuple[np.ndarr
         "right": right,
         "label": np.where(wins, left, right),
     }
-    return scores, qc.comparison_answers(pd.DataFrame(columns))
+    return scores, qc.Answers.from_comparisons(pd.DataFrame(columns))
 
 
 def reports_of(answers: qc.Answers, epsilon: float | None, rng: np.random.Generator):

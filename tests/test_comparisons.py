@@ -22,7 +22,7 @@ GOOD = ("ann", "tea", "coffee", "tea")
 
 
 def test_a_pair_is_a_task_and_the_item_chosen_is_a_side():
-    answers = qc.comparison_answers(frame_of(GOOD, ("bob", "coffee", "tea", "tea")))
+    answers = qc.Answers.from_comparisons(frame_of(GOOD, ("bob", "coffee", "tea", "tea")))
     assert answers.domain == SIDES
     assert answers.to_frame().to_dict("list") == {
         "task": ["tea | coffee", "coffee | tea"],
@@ -34,7 +34,7 @@ def test_a_pair_is_a_task_and_the_item_chosen_is_a_side():
 def test_no_name_of_the_item_chosen_is_in_the_answers():
     """Whoever chose what, tasks are the same: only values differ."""
     one, other = (
-        qc.comparison_answers(frame_of(("ann", "tea", "coffee", chosen)))
+        qc.Answers.from_comparisons(frame_of(("ann", "tea", "coffee", chosen)))
         for chosen in ("tea", "coffee")
     )
     assert one.tasks.equals(other.tasks)
@@ -44,12 +44,14 @@ def test_no_name_of_the_item_chosen_is_in_the_answers():
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table, pl.LazyFrame])
 def test_frames_of_all_libraries_with_names_of_their_own(kind):
     columns = {"who": ["ann"], "a": [1], "b": [2], "won": [2]}
-    answers = qc.comparison_answers(kind(columns), worker="who", left="a", right="b", label="won")
+    answers = qc.Answers.from_comparisons(
+        kind(columns), worker="who", left="a", right="b", label="won"
+    )
     assert answers.to_frame().to_numpy().tolist() == [["1 | 2", "ann", "right"]]
 
 
 def test_crowd_kit_may_call_workers_performers():
-    answers = qc.comparison_answers(frame_of(GOOD).rename(columns={"worker": "performer"}))
+    answers = qc.Answers.from_comparisons(frame_of(GOOD).rename(columns={"worker": "performer"}))
     assert answers.workers.to_pylist() == ["ann"]
 
 
@@ -71,20 +73,20 @@ def test_crowd_kit_may_call_workers_performers():
 )
 def test_a_row_that_is_no_comparison_is_named(row, told):
     with pytest.raises(AnswerError) as error:
-        qc.comparison_answers(frame_of(GOOD, row))
+        qc.Answers.from_comparisons(frame_of(GOOD, row))
     assert told in str(error.value)
 
 
 def test_a_missing_column_and_no_row_are_errors():
     with pytest.raises(AnswerError, match=r"column 'right' is missing.*right= and label="):
-        qc.comparison_answers(frame_of(GOOD).drop(columns="right"))
+        qc.Answers.from_comparisons(frame_of(GOOD).drop(columns="right"))
     with pytest.raises(AnswerError, match="the frame has no row"):
-        qc.comparison_answers(frame_of())
+        qc.Answers.from_comparisons(frame_of())
 
 
 def test_a_second_comparison_can_be_left_out():
     frame = frame_of(GOOD, ("ann", "tea", "coffee", "coffee"))
-    answers = qc.comparison_answers(frame, duplicates="last")
+    answers = qc.Answers.from_comparisons(frame, duplicates="last")
     assert answers.to_frame()["label"].tolist() == ["right"]
     assert answers.dropped.duplicates == 1
 
@@ -97,9 +99,9 @@ def test_a_task_is_named_by_its_pair_alone_or_refused(left, right):
     frame = frame_of(("ann", left, right, left))
     if left == right or any(not one or BETWEEN in f" {one} " for one in (left, right)):
         with pytest.raises(AnswerError, match="row 0"):
-            qc.comparison_answers(frame)
+            qc.Answers.from_comparisons(frame)
         return
-    answers = qc.comparison_answers(frame)
+    answers = qc.Answers.from_comparisons(frame)
     pairs = pairs_of(answers.tasks)
     assert pairs.items.to_pylist() == [left, right]
     assert (pairs.left.tolist(), pairs.right.tolist()) == ([0], [1])

@@ -48,20 +48,22 @@ FORMS = {
 
 @pytest.mark.parametrize("frame", FORMS.values(), ids=FORMS)
 def test_each_task_and_label_is_a_question(frame):
-    answers = qc.binary_answers(frame, LABELS)
+    answers = qc.Answers.from_label_sets(frame, LABELS)
     assert bits_of(answers) == AS_BITS
     assert answers.tasks.to_pylist()[:3] == ["8: cat", "8: dog", "8: tree"]
 
 
 def test_labels_may_stand_in_a_text():
     texts = FRAME.assign(label=["cat", " tree ;dog", " "])
-    assert bits_of(qc.binary_answers(texts, LABELS, separator=";")) == AS_BITS
+    assert bits_of(qc.Answers.from_label_sets(texts, LABELS, separator=";")) == AS_BITS
     with pytest.raises(AnswerError, match=r"row 0, column 'label': 'cat' is a string.*separator"):
-        qc.binary_answers(texts, LABELS)
+        qc.Answers.from_label_sets(texts, LABELS)
     with pytest.raises(AnswerError, match=r"row 1, .*: '' is not one of the labels"):
-        qc.binary_answers(FRAME.assign(label=["cat", "cat;;dog", ""]), LABELS, separator=";")
+        qc.Answers.from_label_sets(
+            FRAME.assign(label=["cat", "cat;;dog", ""]), LABELS, separator=";"
+        )
     with pytest.raises(ParameterError, match="strings, but column 'label' contains lists"):
-        qc.binary_answers(FRAME, LABELS, separator=";")
+        qc.Answers.from_label_sets(FRAME, LABELS, separator=";")
 
 
 @pytest.mark.parametrize(
@@ -75,30 +77,30 @@ def test_labels_may_stand_in_a_text():
 )
 def test_what_is_wrong_with_a_set_names_its_row(second, message):
     with pytest.raises(AnswerError, match=message):
-        qc.binary_answers(with_sets([["cat"], second, []]), LABELS)
+        qc.Answers.from_label_sets(with_sets([["cat"], second, []]), LABELS)
 
 
 def test_numbers_are_no_sets():
     with pytest.raises(AnswerError, match="row 0, column 'label': 1 is neither a list of labels"):
-        qc.binary_answers(FRAME.assign(label=1), LABELS)
+        qc.Answers.from_label_sets(FRAME.assign(label=1), LABELS)
     with pytest.raises(
         AnswerError, match=r"column 'label': lists of list<.*> cannot contain labels"
     ):
-        qc.binary_answers(with_sets([[["cat"]], [], []]), LABELS)
+        qc.Answers.from_label_sets(with_sets([[["cat"]], [], []]), LABELS)
 
 
 def test_a_worker_has_one_set_per_task():
     twice = FRAME.assign(task=8)
     with pytest.raises(AnswerError, match=r"row 1, .*: worker 'a' answered task 8 in row 0"):
-        qc.binary_answers(twice, LABELS)
-    last = qc.binary_answers(twice, LABELS, duplicates="last")
+        qc.Answers.from_label_sets(twice, LABELS)
+    last = qc.Answers.from_label_sets(twice, LABELS, duplicates="last")
     assert last.dropped.duplicates == 1
     assert [bits_of(last)[f"8: {one}", "a"] for one in LABELS] == ["no", "yes", "yes"]
 
 
 def test_tasks_and_workers_may_have_no_answer():
     nobody = FRAME[:0].assign(label=pd.Series([], dtype=object))
-    answers = qc.binary_answers(nobody, ["cat"], tasks=[3, 4], workers=["a"])
+    answers = qc.Answers.from_label_sets(nobody, ["cat"], tasks=[3, 4], workers=["a"])
     assert (len(answers), answers.tasks.to_pylist()) == (0, ["3: cat", "4: cat"])
 
 
@@ -117,13 +119,13 @@ def test_tasks_and_workers_may_have_no_answer():
 )
 def test_labels_can_be_told_apart(labels, message):
     with pytest.raises(ParameterError, match=message):
-        qc.binary_answers(FRAME, labels, separator=",")
+        qc.Answers.from_label_sets(FRAME, labels, separator=",")
 
 
 @pytest.mark.parametrize("separator", ["", 3])
 def test_a_separator_is_a_text(separator):
     with pytest.raises(ParameterError, match="separator must be a non-empty string"):
-        qc.binary_answers(FRAME, LABELS, separator=separator)
+        qc.Answers.from_label_sets(FRAME, LABELS, separator=separator)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
@@ -143,7 +145,7 @@ def test_the_stated_loss_of_a_set_is_that_of_all_sets_of_reports(count):
 
 def test_a_ledger_adds_up_the_labels_of_a_task():
     mechanism = qc.RandomizedResponse(domain=YES_OR_NO, epsilon=2.0 / len(LABELS))
-    reports = mechanism.randomize(qc.binary_answers(FRAME, LABELS))
+    reports = mechanism.randomize(qc.Answers.from_label_sets(FRAME, LABELS))
     ledger = qc.PrivacyLedger.of_reports(reports)
     assert ledger.spent("b").total_epsilon == pytest.approx(2.0, abs=1e-7)  # one task
     assert ledger.spent("a").total_epsilon == pytest.approx(4.0, abs=1e-7)  # two

@@ -65,6 +65,6 @@ def reports_and_sets() -> None:
     assert_type(mechanism.guarantee(answers=2, tasks=2).epsilon, float)
     assert_type(qc.NoiseAware().fit(answers).suggest_tasks(2), pd.DataFrame)
     one = pd.DataFrame({"task": ["a"], "worker": ["u"], "label": [["x"]]})
-    sets = qc.NoiseAware().fit(qc.binary_answers(one, ["x", "y"])).label_sets()
+    sets = qc.NoiseAware().fit(qc.Answers.from_label_sets(one, ["x", "y"])).label_sets()
     assert_type(sets, pd.DataFrame)
     assert isinstance(sets, pd.DataFrame)

@@ -1,7 +1,5 @@
 from quietcrowd.accounting.ledger import PrivacyLedger as PrivacyLedger
 from quietcrowd.answers import Answers as Answers
-from quietcrowd.comparisons import comparison_answers as comparison_answers
-from quietcrowd.datasets import describe as describe
 from quietcrowd.datasets import load_dataset as load_dataset
 from quietcrowd.datasets import make_crowd as make_crowd
 from quietcrowd.domains import Categorical as Categorical
@@ -32,6 +30,5 @@ from quietcrowd.mechanisms import RandomizedResponse as RandomizedResponse
 from quietcrowd.mechanisms import Reports as Reports
 from quietcrowd.mechanisms import SubsetSelection as SubsetSelection
 from quietcrowd.planning import plan as plan
-from quietcrowd.several_labels import binary_answers as binary_answers
 
 __version__: str

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,8 @@ from quietcrowd.answer_errors import (
     outside_domain,
     plain_type,
 )
-from quietcrowd.domains import Domain
+from quietcrowd.comparisons import SIDES, comparison_rows
+from quietcrowd.domains import Domain, Interval
 from quietcrowd.exceptions import AnswerError, NoiseIgnoredWarning, ParameterError
 from quietcrowd.frames import (
     ALIASES,
@@ -45,7 +46,11 @@ from quietcrowd.frames import (
     to_native,
     with_usual_names,
 )
+from quietcrowd.several_labels import label_set_rows, one_task_per_label
 from quietcrowd.validation import check_choice
+
+if TYPE_CHECKING:
+    from quietcrowd.description import Description
 
 OutOfDomain: TypeAlias = Literal["error", "skip"]
 
@@ -249,6 +254,141 @@ class Answers:
             dropped=DroppedRows(duplicates=repeated, out_of_domain=skipped),
         )
 
+    @classmethod
+    def from_comparisons(
+        cls,
+        frame: Any,
+        *,
+        worker: str = "worker",
+        left: str = "left",
+        right: str = "right",
+        label: str = "label",
+        duplicates: Duplicates = "error",
+    ) -> Answers:
+        """Read paired comparisons as answers that any mechanism for labels can randomize.
+
+        The pair and its order are public, because the worker was shown them. The answer is the
+        preferred side, "left" or "right"; a task is named by its pair, such as "tea | coffee". Each
+        comparison is an answer, and a worker's privacy loss adds up over comparisons.
+
+        Parameters
+        ----------
+        frame : pandas, Polars or PyArrow dataframe
+            One row per comparison, in the form of crowd-kit: worker, two items, chosen item.
+        worker, left, right, label : str
+            Names of the four columns. ``performer`` and ``workerId`` are aliases of ``worker``.
+        duplicates : {"error", "first", "last"}
+            Treatment of repeated comparisons by a worker of a pair in one order.
+
+        Raises
+        ------
+        AnswerError
+            If a column or a cell is missing, an item is compared with itself, the label is neither
+            item (ties have no label), an item is empty or contains " | ", or as in `from_frame`.
+            The message names row, column and value; rows count from 0.
+
+        Warns
+        -----
+        NoiseIgnoredWarning
+            If the frame is marked as reports.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame(
+        ...     {"worker": ["ann"], "left": ["tea"], "right": ["coffee"], "label": ["coffee"]}
+        ... )
+        >>> Answers.from_comparisons(frame).to_frame()
+                   task worker  label
+        0  tea | coffee    ann  right
+        """
+        table = comparison_rows(frame, (worker, left, right, label))
+        return cls.from_frame(table, SIDES, *table.column_names, duplicates=duplicates)
+
+    @classmethod
+    def from_label_sets(
+        cls,
+        frame: Any,
+        labels: Iterable[str],
+        *,
+        task: str = "task",
+        worker: str = "worker",
+        label: str = "label",
+        separator: str | None = None,
+        tasks: Iterable[Any] | None = None,
+        workers: Iterable[Any] | None = None,
+        duplicates: Duplicates = "error",
+    ) -> Answers:
+        """Read sets of labels as answers to one question with yes or no per task and label.
+
+        A worker who answers a task answers the questions about all labels, with "no" for those not
+        in the set. Which rows exist therefore reveals nothing about the sets. Each answer is
+        randomized independently, and the privacy loss of a task's set adds up over the labels. To
+        limit the loss of a set to epsilon, give the mechanism ``epsilon / len(labels)``. The loss
+        of a set is ``mechanism.guarantee(answers=len(labels)).total_epsilon``, and in a list of
+        many tasks the ``linked_epsilon`` at ``linked=len(labels)``.
+
+        Parameters
+        ----------
+        frame : pandas, Polars or PyArrow dataframe
+            One row per task and worker, with the worker's labels as list, tuple, set, or text. An
+            empty one contains no label.
+        labels : iterable of str
+            All possible labels, public and fixed beforehand; labels match if their text does.
+        task, worker, label : str
+            Names of the three columns; see `from_frame`.
+        separator : str, optional
+            Separator of labels in a text. Spaces around labels are ignored.
+        tasks, workers : iterable, optional
+            All ids, including those without an answer; see `from_frame`.
+        duplicates : {"error", "first", "last"}
+            Treatment of repeated answers of a worker to a task; it applies to whole sets.
+
+        Returns
+        -------
+        Answers
+            Answers "no" and "yes", with ``len(labels)`` tasks for each task of the frame, named by
+            task and label, such as "7: cat". ``answers.dropped`` counts rows of the frame.
+
+        Raises
+        ------
+        AnswerError
+            If a set is missing, repeats a label, contains one that is not in `labels`, or is text
+            without a `separator`; or as in `from_frame`.
+        ParameterError
+            If `labels` is empty, repeats a label, or has one that is not text, is empty, is
+            surrounded by spaces, or contains `separator` or ": "; or if a separator is given for
+            lists.
+
+        Notes
+        -----
+        One question per label is binary relevance (Tsoumakas and Katakis, 2007). crowd-kit's
+        ``BinaryRelevance`` accepts the same frame.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"task": [7, 8], "worker": ["a", "a"], "label": [["cat"], []]})
+        >>> Answers.from_label_sets(frame, ["cat", "dog"]).to_frame()
+             task worker label
+        0  7: cat      a   yes
+        1  7: dog      a    no
+        2  8: cat      a    no
+        3  8: dog      a    no
+        """
+        names = (task, worker, label)
+        table, known, holds = label_set_rows(frame, labels, names, separator)
+        rows = cls.from_frame(
+            table,
+            Interval(low=0, high=max(len(holds), 1)),
+            *names,
+            tasks=tasks,
+            workers=workers,
+            duplicates=duplicates,
+        )
+        found: Answers = one_task_per_label(rows, known, holds)
+        return found
+
     def __len__(self) -> int:
         return len(self.values)
 
@@ -337,6 +477,31 @@ class Answers:
             values=self.values[~null],
             dropped=evolve(self.dropped, null_reports=int(null.sum())),
         )
+
+    def describe(self, truths: Any = None) -> Description:
+        """Describe the answers, and known truths in columns ``task`` and ``label``.
+
+        The counts are exact, and as confidential as the answers. They include tasks and workers
+        without answers. Source: H. Sun et al., IEEE Big Data 2018, Table II and Figure 1.
+
+        Raises
+        ------
+        AnswerError
+            If there is no answer, or `truths` lack a column.
+        """
+        from quietcrowd.description import Rows, describe_rows
+
+        rows = Rows(
+            task_ids=self.tasks,
+            worker_ids=self.workers,
+            tasks=self.task_codes.astype(np.int64),
+            workers=self.worker_codes.astype(np.int64),
+            labels=self.domain.decode(self.values),
+            repeated=self.dropped.duplicates,
+            contradicting=0,
+            missing=self.dropped.out_of_domain,
+        )
+        return describe_rows(rows, truths)
 
     def to_frame(self, backend: Backend = "pandas") -> Any:
         """Return a dataframe with columns ``task``, ``worker``, ``label``, sorted by task.

@@ -14,12 +14,10 @@ import numpy.typing as npt
 import pyarrow as pa
 from attrs import frozen
 
-from quietcrowd.answers import Answers
 from quietcrowd.domains import Categorical
 from quietcrowd.exceptions import AnswerError, NoiseIgnoredWarning
 from quietcrowd.frames import (
     ALIASES,
-    Duplicates,
     as_frame,
     collected,
     column_of,
@@ -37,58 +35,13 @@ SIDES = Categorical(["left", "right"])
 _COLUMNS = ("worker", "left", "right", "label")
 
 
-def comparison_answers(
-    frame: Any,
-    *,
-    worker: str = "worker",
-    left: str = "left",
-    right: str = "right",
-    label: str = "label",
-    duplicates: Duplicates = "error",
-) -> Answers:
-    """Read paired comparisons as answers that any mechanism for labels can randomize.
+def comparison_rows(frame: Any, names: tuple[str, str, str, str]) -> pa.Table:
+    """Return a row per comparison: the pair, the worker and the preferred side.
 
-    The pair and its order are public, because the worker was shown them. The answer is the
-    preferred side, "left" or "right". Each comparison is an answer, and a worker's privacy loss
-    adds up over comparisons.
-
-    Parameters
-    ----------
-    frame : pandas, Polars or PyArrow dataframe
-        One row per comparison, in the form of crowd-kit: worker, two items, and the chosen item.
-    worker, left, right, label : str
-        Names of the four columns. ``performer`` and ``workerId`` are aliases of ``worker``.
-    duplicates : {"error", "first", "last"}
-        Treatment of repeated comparisons by a worker of a pair in one order.
-
-    Returns
-    -------
-    Answers
-        Answers "left" and "right"; a task is named by its pair, such as "tea | coffee".
-
-    Raises
-    ------
-    AnswerError
-        If a column or a cell is missing, an item is compared with itself, the label is neither item
-        (ties have no label), an item is empty or contains " | ", or as in `Answers.from_frame`. The
-        message names row, column and value; rows count from 0.
-
-    Warns
-    -----
-    NoiseIgnoredWarning
-        If the frame is marked as reports.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame(
-    ...     {"worker": ["ann"], "left": ["tea"], "right": ["coffee"], "label": ["coffee"]}
-    ... )
-    >>> comparison_answers(frame).to_frame()
-               task worker  label
-    0  tea | coffee    ann  right
+    `names` are those of worker, left item, right item and chosen item; see
+    `Answers.from_comparisons`.
     """
-    names = (worker, left, right, label)
+    worker, left, right, label = names
     frame = collected(frame, [*names, *ALIASES["worker"]])
     columns = _columns_of(frame, names)
     items = item_ids(frame, left, right)
@@ -99,7 +52,7 @@ def comparison_answers(
     if mark_of(frame) is not None:
         warnings.warn(
             NoiseIgnoredWarning("comparisons.reports-read-as-comparisons"),
-            stacklevel=2,
+            stacklevel=3,
         )
     pair = f"{left}{BETWEEN}{right}"
     table = {
@@ -107,7 +60,7 @@ def comparison_answers(
         worker: columns[worker],
         label: SIDES.decode((chosen == second).astype(SIDES.dtype)),
     }
-    return Answers.from_frame(pa.table(table), SIDES, pair, worker, label, duplicates=duplicates)
+    return pa.table(table)
 
 
 @frozen(kw_only=True, eq=False)
@@ -120,7 +73,7 @@ class Pairs:
 
 
 def pairs_of(tasks: pa.Array) -> Pairs:
-    """Parse names of tasks by `comparison_answers`; raise AnswerError if one is not a valid pair.
+    """Parse names of tasks of comparisons; raise AnswerError if one is not a valid pair.
 
     Examples
     --------

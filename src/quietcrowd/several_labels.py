@@ -13,10 +13,9 @@ import numpy.typing as npt
 import pyarrow as pa
 from attrs import evolve
 
-from quietcrowd.answers import Answers
-from quietcrowd.domains import Categorical, Interval
+from quietcrowd.domains import Categorical
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.frames import ALIASES, Duplicates, as_frame, column_of, with_usual_names
+from quietcrowd.frames import ALIASES, as_frame, column_of, with_usual_names
 
 BETWEEN = ": "
 """Separates task and label in a question's name; labels cannot contain it."""
@@ -28,98 +27,26 @@ Held: TypeAlias = "tuple[npt.NDArray[np.intp], pa.Array]"
 """The row of each given label, and the labels as text."""
 
 
-def binary_answers(
-    frame: Any,
-    labels: Iterable[str],
-    *,
-    task: str = "task",
-    worker: str = "worker",
-    label: str = "label",
-    separator: str | None = None,
-    tasks: Iterable[Any] | None = None,
-    workers: Iterable[Any] | None = None,
-    duplicates: Duplicates = "error",
-) -> Answers:
-    """Read sets of labels as answers to one question with yes or no per task and label.
+def label_set_rows(
+    frame: Any, labels: Iterable[str], names: tuple[str, str, str], separator: str | None
+) -> tuple[pa.Table, tuple[str, ...], npt.NDArray[np.bool_]]:
+    """Return a table whose labels are row numbers, all labels, and a mask of each row's labels.
 
-    A worker who answers a task answers the questions about all labels, with "no" for those not in
-    the set. Which rows exist therefore reveals nothing about the sets. Each answer is randomized
-    independently, and the privacy loss of a task's set adds up over the labels. To limit the loss
-    of a set to epsilon, give the mechanism ``epsilon / len(labels)``. The loss of a set is
-    ``mechanism.guarantee(answers=len(labels)).total_epsilon``, and in a list of many tasks the
-    ``linked_epsilon`` at ``linked=len(labels)``.
-
-    Parameters
-    ----------
-    frame : pandas, Polars or PyArrow dataframe
-        One row per task and worker, with the worker's labels as list, tuple, set, or text. An empty
-        one contains no label.
-    labels : iterable of str
-        All possible labels, public and fixed beforehand; labels match if their text does.
-    task, worker, label : str
-        Names of the three columns; see `Answers.from_frame`.
-    separator : str, optional
-        Separator of labels in a text. Spaces around labels are ignored.
-    tasks, workers : iterable, optional
-        All ids, including those without an answer; see `Answers.from_frame`.
-    duplicates : {"error", "first", "last"}
-        Treatment of repeated answers of a worker to a task; it applies to whole sets.
-
-    Returns
-    -------
-    Answers
-        Answers "no" and "yes", with ``len(labels)`` tasks for each task of the frame, named by task
-        and label, such as "7: cat". ``answers.dropped`` counts rows of the frame.
-
-    Raises
-    ------
-    AnswerError
-        If a set is missing, repeats a label, contains one that is not in `labels`, or is text
-        without a `separator`; or as in `Answers.from_frame`. The message names row, column and
-        value; rows count from 0.
-    ParameterError
-        If `labels` is empty, repeats a label, or has one that is not text, is empty, is surrounded
-        by spaces, or contains `separator` or ": "; or if a separator is given for lists.
-
-    Notes
-    -----
-    One question per label is binary relevance (Tsoumakas and Katakis, 2007). crowd-kit's
-    ``BinaryRelevance`` accepts the same frame.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"task": [7, 8], "worker": ["a", "a"], "label": [["cat"], []]})
-    >>> binary_answers(frame, ["cat", "dog"]).to_frame()
-         task worker label
-    0  7: cat      a   yes
-    1  7: dog      a    no
-    2  8: cat      a    no
-    3  8: dog      a    no
+    `names` are those of task, worker and label; see `Answers.from_label_sets`.
     """
     known = _check_labels(labels, separator)
     native = as_frame(frame)
-    if (task, worker, label) == tuple(ALIASES):
+    if names == tuple(ALIASES):
         native = with_usual_names(native)
     way_out = "Name the columns with task=, worker= and label=."
-    columns = {name: column_of(native, name, way_out) for name in (task, worker, label)}
+    columns = {name: column_of(native, name, way_out) for name in names}
+    label = names[2]
     holds = _which_labels(columns[label].combine_chunks(), known, separator, label)
-    places = pa.array(np.arange(len(holds)))
-    rows = Answers.from_frame(
-        pa.table({**columns, label: places}),
-        Interval(low=0, high=max(len(holds), 1)),
-        task,
-        worker,
-        label,
-        tasks=tasks,
-        workers=workers,
-        duplicates=duplicates,
-    )
-    return _one_task_per_label(rows, known, holds)
+    return pa.table({**columns, label: pa.array(np.arange(len(holds)))}), known, holds
 
 
 def task_and_label(name: str) -> tuple[str, str]:
-    """Split a question's name by `binary_answers`; raise ParameterError if it is not one.
+    """Split a question's name by `Answers.from_label_sets`; raise ParameterError if it is not one.
 
     Examples
     --------
@@ -221,9 +148,7 @@ def _given_labels(column: pa.Array, separator: str | None, name: str) -> Held:
     return rows[meant], given.filter(pa.array(meant))
 
 
-def _one_task_per_label(
-    rows: Answers, known: tuple[str, ...], holds: npt.NDArray[np.bool_]
-) -> Answers:
+def one_task_per_label(rows: Any, known: tuple[str, ...], holds: npt.NDArray[np.bool_]) -> Any:
     """Return the answers about each label of each task; the values of `rows` are row numbers."""
     each = np.repeat(rows.answers_per_task, len(known))
     ends = np.concatenate([[0], np.cumsum(each)])

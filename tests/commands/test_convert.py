@@ -319,7 +319,7 @@ def test_sets_go_through_noise_and_come_back_as_sets(run):
 def test_the_questions_are_those_of_python(run, tags):
     assert converted(run, "questions.csv", "--separator", ";")[0] == 0
     read = qc.read_answers("questions.csv", qc.Categorical(["no", "yes"])).to_frame()
-    pd.testing.assert_frame_equal(read, qc.binary_answers(tags, LABELS).to_frame())
+    pd.testing.assert_frame_equal(read, qc.Answers.from_label_sets(tags, LABELS).to_frame())
 
 
 @pytest.mark.parametrize("name", ["sets.jsonl", "sets.parquet"])
@@ -354,7 +354,7 @@ def test_sets_are_of_questions_alone(run, folder, tmp_path):
     words = ("--non-private", "--method", "majority", "--label-sets-out", tmp_path / "sets.csv")
     assert run("infer", folder, *words)[0] == 2
     frame = pd.DataFrame({"task": ["a"], "worker": ["u"], "label": [["a, b"]]})
-    qc.write_answers(qc.binary_answers(frame, ["a, b"]), tmp_path / "comma.csv")
+    qc.write_answers(qc.Answers.from_label_sets(frame, ["a, b"]), tmp_path / "comma.csv")
     status, _, errors = run("infer", tmp_path / "comma.csv", *words, "--labels", "no,yes")
     assert status == 2
     assert "label 'a, b' contains a comma" in errors

@@ -8,6 +8,7 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.auditing import audit
+from quietcrowd.description import describe
 
 LOOK_LIKE_NUMBERS = ["007", "TRUE", "nan", "1.0", "1e3", "-0", "NA", "null", "inf"]
 
@@ -73,7 +74,7 @@ def test_what_is_suggested_and_described(run, odd, tmp_path):
     status, output, _ = run("describe", odd, "--json")
     assert status == 0
     frame = pd.read_csv(odd, dtype=str, keep_default_na=False)
-    assert json.loads(output) == qc.describe(frame).to_dict()
+    assert json.loads(output) == describe(frame).to_dict()
     reports = tmp_path / "reports.csv"
     labels = ",".join(LOOK_LIKE_NUMBERS[:3])
     assert run("randomize", odd, "--labels", labels, "-e", 2, "-o", reports)[0] == 0

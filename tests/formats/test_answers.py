@@ -21,7 +21,7 @@ def test_every_table_can_hold_comparisons(tmp_path, suffix):
 
 
 def test_answers_and_reports_are_no_comparisons(tmp_path):
-    answers = qc.comparison_answers(pd.DataFrame(ROWS))
+    answers = qc.Answers.from_comparisons(pd.DataFrame(ROWS))
     qc.write_answers(answers, tmp_path / "answers.csv")
     assert not holds_comparisons(tmp_path / "answers.csv")
     device = qc.RandomizedResponse(domain=answers.domain, epsilon=1.0)

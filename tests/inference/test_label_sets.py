@@ -16,14 +16,14 @@ FRAME = pd.DataFrame(
 
 
 def test_sets_come_back():
-    found = qc.MajorityVote().fit(qc.binary_answers(FRAME, LABELS)).label_sets()
+    found = qc.MajorityVote().fit(qc.Answers.from_label_sets(FRAME, LABELS)).label_sets()
     assert found["task"].tolist() == ["p: 1", "p: 2"]
     assert found["labels"].map(list).tolist() == [["cat", "dog"], []]
     assert found[["p(cat)", "p(dog)", "p(tree)"]].to_numpy().tolist() == [[1, 0.5, 0], [0, 0, 0]]
 
 
 def test_a_threshold_may_be_higher_or_lower():
-    estimate = qc.MajorityVote().fit(qc.binary_answers(FRAME, LABELS))
+    estimate = qc.MajorityVote().fit(qc.Answers.from_label_sets(FRAME, LABELS))
     assert list(estimate.label_sets(threshold=0.51)["labels"][0]) == ["cat"]
     assert list(estimate.label_sets(threshold=0.5)["labels"][0]) == ["cat", "dog"]
     for wrong in (0, 1, "half"):
@@ -32,14 +32,14 @@ def test_a_threshold_may_be_higher_or_lower():
 
 
 def test_sets_are_the_same_from_a_frame_of_bits():
-    bits = qc.binary_answers(FRAME, LABELS).to_frame()
+    bits = qc.Answers.from_label_sets(FRAME, LABELS).to_frame()
     answers = qc.Answers.from_frame(bits, qc.Categorical(["yes", "no"]))
     found = qc.MajorityVote().fit(answers).label_sets(backend="pyarrow")
     assert found["labels"].to_pylist() == [["cat", "dog"], []]
 
 
 def test_what_nobody_answered_is_not_known():
-    answers = qc.binary_answers(FRAME, LABELS, tasks=["p: 3", "p: 1", "p: 2"])
+    answers = qc.Answers.from_label_sets(FRAME, LABELS, tasks=["p: 3", "p: 1", "p: 2"])
     found = qc.MajorityVote().fit(answers).label_sets(backend="pyarrow").to_pylist()
     assert found[0] == {
         "task": "p: 3",
@@ -81,7 +81,7 @@ def test_sets_are_found_under_noise():
         for task, own in enumerate(sets)
     ]
     frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
-    answers = qc.binary_answers(frame, LABELS)
+    answers = qc.Answers.from_label_sets(frame, LABELS)
     mechanism = qc.RandomizedResponse(domain=answers.domain, epsilon=3.0 / len(LABELS))
     reports = mechanism.simulate(answers, random_state=rng)
     found = qc.MajorityVote().fit(reports).label_sets(backend="pyarrow")

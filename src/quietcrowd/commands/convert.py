@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from quietcrowd.answer_errors import ADVICE, check_ids
+from quietcrowd.answers import Answers
 from quietcrowd.commands import options
 from quietcrowd.commands.declare import argument, command, option
 from quietcrowd.commands.files import LIST_FORMATS, check_label_config
@@ -30,7 +31,6 @@ from quietcrowd.formats.platforms.label_studio_config import write_label_config
 from quietcrowd.formats.registry import find_format, holds_truths, read_names, read_note
 from quietcrowd.formats.reports import RANDOMISED, write_reports
 from quietcrowd.frames import as_frame, column_of
-from quietcrowd.several_labels import binary_answers
 
 SEPARATOR = ","
 """Default separator of labels in a text."""
@@ -243,7 +243,7 @@ def _questions_of(
         if find_format(source, file_format).name not in LIST_FORMATS:
             table = table.set_column(2, "label", pc.fill_null(column, ""))
     try:
-        answers = binary_answers(table, known, separator=separator)
+        answers = Answers.from_label_sets(table, known, separator=separator)
     except AnswerError as error:
         raise AnswerError(
             "commands.in-source-with-hint", source=source, error=error, hint=hint

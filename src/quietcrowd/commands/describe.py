@@ -21,7 +21,7 @@ from quietcrowd.formats.columns import Choice
 from quietcrowd.formats.registry import read_names, read_note
 
 if TYPE_CHECKING:
-    from quietcrowd.datasets.description import Description, Spread
+    from quietcrowd.description import Description, Spread
 
 
 @command()
@@ -48,7 +48,7 @@ class Describe:
 
     def run(self) -> None:
         """Count, and print."""
-        from quietcrowd.datasets.description import describe
+        from quietcrowd.description import describe
 
         if is_store(self.source):
             raise ParameterError("commands.store-not-described", source=self.source)

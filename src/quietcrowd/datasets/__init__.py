@@ -2,9 +2,9 @@
 
 from quietcrowd.datasets.crowds import make_crowd
 from quietcrowd.datasets.dataset import Dataset, dataset_domain, load_dataset
-from quietcrowd.datasets.description import Description, describe
 from quietcrowd.datasets.guessing_crowd import LabelLaw, SampledLabels
 from quietcrowd.datasets.number_crowd import NumberLaw, SampledNumbers
+from quietcrowd.description import Description
 
 __all__ = [
     "Dataset",
@@ -14,7 +14,6 @@ __all__ = [
     "SampledLabels",
     "SampledNumbers",
     "dataset_domain",
-    "describe",
     "load_dataset",
     "make_crowd",
 ]

@@ -12,7 +12,7 @@ import pyarrow as pa
 from typing_extensions import override
 
 from quietcrowd.answers import Answers
-from quietcrowd.datasets.description import equal_labels
+from quietcrowd.description import equal_labels
 from quietcrowd.domains import Domain, FiniteDomain, as_numbers, check_numeric
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.gold import MatchedTruths, labels_of_series

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from quietcrowd.answers import Answers
-from quietcrowd.comparisons import comparison_answers
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError, FormatError
 from quietcrowd.formats.columns import Choice
@@ -135,13 +134,13 @@ def read_comparisons(
     """Read non-private paired comparisons from a table, as answers of left and right.
 
     `columns` are those of workers, left items, right items and chosen items. Errors are those of
-    `read_answers` and `comparison_answers`.
+    `read_answers` and `Answers.from_comparisons`.
     """
     _refuse_reports(path, file_format, "lab rank")
     table = read_table(path, columns, file_format=file_format)
     worker, left, right, label = columns
     try:
-        return comparison_answers(
+        return Answers.from_comparisons(
             table, worker=worker, left=left, right=right, label=label, duplicates=duplicates
         )
     except AnswerError as error:

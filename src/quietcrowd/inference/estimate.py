@@ -203,8 +203,8 @@ class TruthEstimate(ABC, Generic[FrameT_co]):
     def label_sets(self, *, threshold: float = 0.5, backend: Backend | None = None) -> Any:
         """Return the set of labels of each task.
 
-        The answers are those of `binary_answers`, or reports of them. A task has a label if the
-        posterior of "yes" is at least `threshold`.
+        The answers are those of `Answers.from_label_sets`, or reports of them. A task has a label
+        if the posterior of "yes" is at least `threshold`.
 
         Parameters
         ----------
@@ -224,14 +224,14 @@ class TruthEstimate(ABC, Generic[FrameT_co]):
         ------
         ParameterError
             If the threshold is out of range, the method has no posterior, or the estimate is not
-            about the questions of `binary_answers`.
+            about the questions of `Answers.from_label_sets`.
 
         Examples
         --------
         >>> import pandas as pd
         >>> import quietcrowd as qc
         >>> frame = pd.DataFrame({"task": [7], "worker": ["a"], "label": [["cat"]]})
-        >>> qc.MajorityVote().fit(qc.binary_answers(frame, ["cat", "dog"])).label_sets()
+        >>> qc.MajorityVote().fit(qc.Answers.from_label_sets(frame, ["cat", "dog"])).label_sets()
           task labels  p(cat)  p(dog)
         0    7  [cat]     1.0     0.0
         """

@@ -40,7 +40,7 @@ def table(tmp_path):
 @pytest.fixture
 def reports(table, tmp_path):
     """Return a file of reports of them, as devices make it."""
-    answers = qc.comparison_answers(pd.read_csv(table))
+    answers = qc.Answers.from_comparisons(pd.read_csv(table))
     device = qc.RandomizedResponse(domain=answers.domain, epsilon=3.0)
     path = tmp_path / "reports.jsonl"
     qc.write_reports(device.randomize(answers), path)

@@ -50,7 +50,7 @@ def device():
 @pytest.fixture
 def reports(device):
     """Return reports that are not marked as simulated."""
-    made = device.simulate(qc.comparison_answers(crowd()), random_state=1)
+    made = device.simulate(qc.Answers.from_comparisons(crowd()), random_state=1)
     return evolve(made, simulated=False)
 
 
@@ -73,7 +73,7 @@ def test_a_frame_and_its_answers_are_ranked_alike():
     frame = crowd()
     ranking = BradleyTerry().fit(frame)
     assert ranking.ranking == NAMES
-    assert as_dict(BradleyTerry().fit(qc.comparison_answers(frame))) == as_dict(ranking)
+    assert as_dict(BradleyTerry().fit(qc.Answers.from_comparisons(frame))) == as_dict(ranking)
     assert abs(ranking.scores.mean()) < 1e-12
     assert ranking.mechanism is None
 
@@ -130,7 +130,7 @@ def test_next_to_no_noise_is_the_same_as_none():
 
 
 def test_sets_and_other_tables_are_read_by_their_law_too():
-    answers = qc.comparison_answers(crowd(4000))
+    answers = qc.Answers.from_comparisons(crowd(4000))
     for device in (
         qc.SubsetSelection(domain=SIDES, epsilon=2.0),
         OptimalMechanism(domain=SIDES, epsilon=2.0, prior={"left": 0.5, "right": 0.5}),
@@ -161,7 +161,7 @@ def test_items_that_were_never_compared_have_no_common_scale():
 
 
 def test_a_pair_that_nobody_compared_joins_no_groups():
-    answers = qc.comparison_answers(crowd())
+    answers = qc.Answers.from_comparisons(crowd())
     more = qc.Answers.from_frame(
         answers.to_frame(), SIDES, tasks=[*answers.tasks.to_pylist(), "tea | beer"]
     )
@@ -181,7 +181,7 @@ def test_noise_that_hides_everything_is_an_error(reports):
 
 
 def test_laws_that_a_comparison_does_not_have_are_refused():
-    answers = qc.comparison_answers(crowd())
+    answers = qc.Answers.from_comparisons(crowd())
     shared = TwoLayerRandomizedResponse(domain=SIDES, low=0.1, high=0.4)
     with pytest.raises(AnswerError, match="share a random draw"):
         BradleyTerry().fit(shared.randomize(answers))
@@ -245,7 +245,7 @@ def test_repeated_comparisons_are_an_error_or_left_out():
 
 
 def test_simulated_noise_and_an_early_end_are_told(device):
-    made = device.simulate(qc.comparison_answers(crowd()), random_state=1)
+    made = device.simulate(qc.Answers.from_comparisons(crowd()), random_state=1)
     with pytest.warns(SimulatedNoiseWarning, match="protect no one"):
         BradleyTerry().fit(made)
     with pytest.warns(ConvergenceWarning, match="did not converge in 1 steps"):
@@ -257,7 +257,7 @@ def held(epsilon, draws, count):
     device = qc.RandomizedResponse(domain=SIDES, epsilon=epsilon) if epsilon else None
     found = 0
     for seed in range(draws):
-        data = qc.comparison_answers(crowd(count, seed))
+        data = qc.Answers.from_comparisons(crowd(count, seed))
         if device is not None:
             data = device.simulate(data, random_state=np.random.default_rng([seed, 1]))
         ranking = BradleyTerry(spread=10.0).fit(data)

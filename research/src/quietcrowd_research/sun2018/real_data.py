@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 from quietcrowd.datasets.dataset import Dataset, load_dataset
-from quietcrowd.datasets.description import describe
+from quietcrowd.description import describe
 from quietcrowd.domains import Ordinal
 from quietcrowd.evaluation.experiment import Experiment
 from quietcrowd.evaluation.plots import check_picture, new_figure, save_with_legend

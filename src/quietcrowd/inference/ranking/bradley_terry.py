@@ -74,7 +74,7 @@ class BradleyTerry:
         ----------
         comparisons : pandas, Polars or PyArrow dataframe; Reports; or Answers
             A frame in the format of crowd-kit, with columns ``worker``, ``left``, ``right`` and
-            ``label``, the chosen item. Or answers from `comparison_answers`, or reports of them.
+            ``label``, the chosen item. Or answers by `Answers.from_comparisons`, or reports.
         mechanism : Mechanism or Channel, optional
             What randomized the labels of a frame or of answers. A mechanism has the domain
             ``Categorical(["left", "right"])``; a channel has rows and columns for left and right in
@@ -91,10 +91,10 @@ class BradleyTerry:
         Raises
         ------
         AnswerError
-            If a row is invalid (see `comparison_answers`); if the comparisons do not connect all
-            items; if the reports carry no information about the preferences; if the labels are not
-            "left" and "right"; or if the reports are not independent comparisons through a known
-            channel.
+            If a row is invalid (see `Answers.from_comparisons`); if the comparisons do not connect
+            all items; if the reports carry no information about the preferences; if the labels are
+            not "left" and "right"; or if the reports are not independent comparisons through a
+            known channel.
         ParameterError
             If `mechanism` accompanies reports or is invalid, or there are more than 10,000 items.
 

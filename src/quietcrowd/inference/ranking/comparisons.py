@@ -10,7 +10,7 @@ import pyarrow as pa
 from attrs import frozen
 
 from quietcrowd.answers import Answers
-from quietcrowd.comparisons import SIDES, comparison_answers, item_ids
+from quietcrowd.comparisons import SIDES, item_ids
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.frames import Backend, Duplicates, as_frame, backend_of, unmarked
@@ -54,7 +54,7 @@ class ComparisonReports:
             frame = as_frame(data).to_native()
             frame = frame if mechanism is None else unmarked(frame)
             backend = backend_of(frame)
-            data, ids = comparison_answers(frame, duplicates=duplicates), item_ids(frame)
+            data, ids = Answers.from_comparisons(frame, duplicates=duplicates), item_ids(frame)
         logs = _logs_of_sides(data, mechanism)
         return cls(
             answers=data,

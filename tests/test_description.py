@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.datasets.description import MOST_LABELS, OTHERS
+from quietcrowd.description import MOST_LABELS, OTHERS, describe
 from quietcrowd.exceptions import AnswerError
 
 ROWS = [
@@ -21,7 +21,7 @@ FRAME = pd.DataFrame(ROWS, columns=["task", "worker", "label"])
 
 def test_rows_are_counted_once_a_worker_and_task():
     truths = pd.DataFrame({"task": ["a", "c", "z"], "label": ["no", "yes", "yes"]})
-    found = qc.describe(FRAME, truths)
+    found = describe(FRAME, truths)
     assert (found.tasks, found.workers, found.answers) == (3, 3, 3)
     assert (found.repeated, found.contradicting, found.missing) == (2, 1, 1)
     assert found.labels == {"no": 2, "yes": 1}
@@ -38,7 +38,7 @@ def test_answers_know_what_was_left_out():
     answers = qc.Answers.from_frame(
         FRAME.dropna(), qc.Categorical(["no", "yes"]), duplicates="first", tasks=["a", "b", "c"]
     )
-    found = qc.describe(answers)
+    found = answers.describe()
     assert (found.tasks, found.answers, found.repeated) == (3, 3, 2)
     assert found.labels == {"no": 2, "yes": 1}
 
@@ -46,11 +46,11 @@ def test_answers_know_what_was_left_out():
 def test_many_numbers_have_quantiles_and_many_labels_others():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"task": np.arange(300), "worker": "w", "label": rng.normal(size=300)})
-    found = qc.describe(frame, frame[["task", "label"]])
+    found = describe(frame, frame[["task", "label"]])
     assert found.labels is None
     assert found.numbers.median == pytest.approx(np.median(frame["label"]))
     assert found.right == 1.0
-    named = qc.describe(frame.assign(label=[f"l{number % 40}" for number in range(300)]))
+    named = describe(frame.assign(label=[f"l{number % 40}" for number in range(300)]))
     assert len(named.labels) == MOST_LABELS
     assert sum(named.labels.values()) == 300
     assert OTHERS in named.labels
@@ -59,7 +59,7 @@ def test_many_numbers_have_quantiles_and_many_labels_others():
 def test_numbers_that_are_written_differently_are_equal():
     frame = pd.DataFrame({"task": ["1", "2"], "worker": "w", "label": ["1", "2"]})
     truths = pd.DataFrame({"task": [1, 2], "label": [1.0, 3.0]})
-    assert qc.describe(frame, truths).right == 0.5
+    assert describe(frame, truths).right == 0.5
 
 
 def test_what_cannot_be_described():
@@ -69,4 +69,4 @@ def test_what_cannot_be_described():
         (pd.DataFrame({"task": ["a"], "worker": [None], "label": [1]}), "row 0 has no worker"),
     ):
         with pytest.raises(AnswerError, match=message):
-            qc.describe(frame)
+            describe(frame)

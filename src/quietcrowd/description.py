@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import asdict, frozen
 
-from quietcrowd.answers import Answers
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.frames import as_frame, column_of, dictionary_codes, positions_by_text
 
@@ -98,24 +97,8 @@ class Description:
         return asdict(self)
 
 
-def describe(answers: Any, truths: Any = None) -> Description:
-    """Describe answers, and known truths.
-
-    The counts are exact, and as confidential as the answers. Source: H. Sun et al., IEEE Big Data
-    2018, Table II and Figure 1.
-
-    Parameters
-    ----------
-    answers : Answers or dataframe
-        A dataframe has columns ``task``, ``worker`` and ``label``. `Answers` may list tasks and
-        workers that do not occur.
-    truths : dataframe, optional
-        Known truths, in columns ``task`` and ``label``.
-
-    Raises
-    ------
-    AnswerError
-        If a column is missing, or there is no answer.
+def describe(frame: Any, truths: Any = None) -> Description:
+    """Describe a dataframe of answers as `Answers.describe` does, repeated rows included.
 
     Examples
     --------
@@ -127,7 +110,11 @@ def describe(answers: Any, truths: Any = None) -> Description:
     >>> found.sparsity.mean
     0.25
     """
-    rows = _Rows.of(answers)
+    return describe_rows(Rows.of(frame), truths)
+
+
+def describe_rows(rows: Rows, truths: Any) -> Description:
+    """Describe answers, and known truths if they are not None."""
     if not len(rows.labels):
         raise AnswerError("datasets.no-answer")
     per_worker = np.bincount(rows.workers, minlength=len(rows.worker_ids))
@@ -149,7 +136,9 @@ def describe(answers: Any, truths: Any = None) -> Description:
 
 
 @frozen(kw_only=True, eq=False)
-class _Rows:
+class Rows:
+    """Answers, each worker's first to a task, and numbers of other rows."""
+
     task_ids: pa.Array
     worker_ids: pa.Array
     tasks: npt.NDArray[np.int64]
@@ -160,19 +149,9 @@ class _Rows:
     missing: int
 
     @classmethod
-    def of(cls, answers: Any) -> _Rows:
-        if isinstance(answers, Answers):
-            return cls(
-                task_ids=answers.tasks,
-                worker_ids=answers.workers,
-                tasks=answers.task_codes.astype(np.int64),
-                workers=answers.worker_codes.astype(np.int64),
-                labels=column_of(as_frame(answers.to_frame("pyarrow")), "label").combine_chunks(),
-                repeated=answers.dropped.duplicates,
-                contradicting=0,
-                missing=answers.dropped.out_of_domain,
-            )
-        frame = as_frame(answers)
+    def of(cls, data: Any) -> Rows:
+        """Read the rows of a dataframe."""
+        frame = as_frame(data)
         columns = [column_of(frame, name) for name in ("task", "worker", "label")]
         (tasks, task_ids), (workers, worker_ids) = map(dictionary_codes, columns[:2])
         if (tasks < 0).any() or (workers < 0).any():
@@ -229,7 +208,7 @@ def _as_numbers(labels: pa.Array) -> npt.NDArray[np.float64] | None:
     return numbers if np.isfinite(numbers).all() else None
 
 
-def _of_truths(rows: _Rows, truths: Any) -> dict[str, Any]:
+def _of_truths(rows: Rows, truths: Any) -> dict[str, Any]:
     frame = as_frame(truths)
     known = column_of(frame, "label").combine_chunks()
     about = column_of(frame, "task").combine_chunks()
