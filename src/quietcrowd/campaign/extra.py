@@ -1,7 +1,5 @@
 """Optional dependencies of campaigns."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 
 from quietcrowd.exceptions import MissingExtraError

@@ -324,7 +324,7 @@ def test_settings_say_how_many_there_are(opened):
 
 
 def test_sources_are_those_of_the_proxy(opened):
-    connections = opened(proxy="192.0.2.1").connections
+    connections = opened(trusted_proxy="192.0.2.1").connections
     assert connections.sources.of_connection("192.0.2.1") is None
 
 

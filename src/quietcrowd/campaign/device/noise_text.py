@@ -1,7 +1,5 @@
 """Sentences and a table that describe the randomization of an answer, with public examples."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

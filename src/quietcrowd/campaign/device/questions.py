@@ -5,8 +5,6 @@ If noise is independent for each answer, one report per question suffices. The r
 first answer only, so sending it again reveals nothing new.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeAlias

@@ -1,7 +1,5 @@
 """Campaign documents that a device has read and verified."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

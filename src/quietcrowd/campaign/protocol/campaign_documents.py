@@ -1,7 +1,5 @@
 """Documents of requesters: campaigns, tasks, invites, workers and keys."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field

@@ -1,7 +1,5 @@
 """Problems of the campaign API by name (RFC 9457), which never contain input."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel, Field

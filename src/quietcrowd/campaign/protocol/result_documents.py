@@ -1,7 +1,5 @@
 """Documents of results."""
 
-from __future__ import annotations
-
 from pydantic import BaseModel, Field
 
 from quietcrowd.campaign.protocol.fields import Hash, Id, JsonObject

@@ -1,7 +1,5 @@
 """Documents of workers' devices."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, FailFast, Field, StringConstraints

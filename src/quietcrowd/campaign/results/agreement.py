@@ -1,7 +1,5 @@
 """Agreement of workers, from integer sums that do not depend on the order of the reports."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Export of reports and truths to files that the library reads."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

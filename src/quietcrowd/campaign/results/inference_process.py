@@ -5,8 +5,6 @@ ids in hex, one per line. It answers each line with ``done`` and the seconds, ``
 (the database is unavailable) or ``failed``. It ends with its input, when the server is gone.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """Reports of a campaign that its requester may see, in blocks of whole workers."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any

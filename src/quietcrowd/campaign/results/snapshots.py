@@ -1,7 +1,5 @@
 """Results of an inference as a requester sees them, with privacy, agreement and warnings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any

@@ -6,8 +6,6 @@ source. So are joins, with any invite: otherwise the limit that applies would re
 invite was used. Files of pages are not counted.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 import time

@@ -1,7 +1,5 @@
 """The FastAPI application, and the process or thread that serves it."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import hashlib

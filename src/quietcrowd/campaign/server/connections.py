@@ -4,8 +4,6 @@ Parsing takes as long as all other work of a rejection, so rejected clients coul
 the server. This depends on internals of uvicorn: a test runs it with the newest release.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 

@@ -1,7 +1,5 @@
 """CORS headers for routes of workers, and only for the saved page, whose origin is ``null``."""
 
-from __future__ import annotations
-
 from starlette.datastructures import Headers
 from starlette.types import Scope
 

@@ -1,7 +1,5 @@
 """Limits on requests in progress, and on bytes of their bodies and unread responses."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Callable

@@ -4,8 +4,6 @@ An incomplete body does not count as a request in progress, and only its bytes t
 count. So slow senders do not block others.
 """
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 from collections import Counter

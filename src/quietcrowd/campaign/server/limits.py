@@ -5,8 +5,6 @@ salt that changes every hour. So no one can later find out who came from where. 
 connection that has waited longest for its client is closed.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 import secrets

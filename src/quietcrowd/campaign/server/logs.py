@@ -1,7 +1,5 @@
 """The log: one JSON object per line with a fixed set of fields, and no content of requests."""
 
-from __future__ import annotations
-
 import json
 import logging
 import sys
@@ -17,15 +15,7 @@ from typing_extensions import override
 from quietcrowd.campaign.store.failures import database_code
 
 FIELDS = (
-    "event",
-    "method",
-    "route",
-    "status",
-    "duration",
-    "error",
-    "code",
-    "place",
-    "request",
+    *("event", "method", "route", "status", "duration", "error", "code", "place", "request"),
     "time",
 )
 """All fields that are ever logged: no path, query, address, header or value.

@@ -1,7 +1,5 @@
 """Responses for rejected requests: problem documents (RFC 9457) for all errors of routes."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import Any
@@ -24,37 +22,17 @@ MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER = "1"  # seconds until a retry, if it can help
 
 _ANYWHERE = (
-    "malformed",
-    "mechanism-removed",
-    "validation",
-    "too-slow",
-    "too-large",
-    "too-many-requests",
-    "busy",
-    "unavailable",
+    *("malformed", "mechanism-removed", "validation", "too-slow", "too-large"),
+    *("too-many-requests", "busy", "unavailable"),
 )
 """Problems that every route may return."""
 
 _SAFE_MESSAGES = frozenset(
     {
-        "bool_type",
-        "dict_type",
-        "extra_forbidden",
-        "float_type",
-        "greater_than_equal",
-        "int_type",
-        "less_than_equal",
-        "list_type",
-        "literal_error",
-        "missing",
-        "model_attributes_type",
-        "string_pattern_mismatch",
-        "string_too_long",
-        "string_too_short",
-        "string_type",
-        "too_long",
-        "too_many_members",
-        "too_short",
+        *("bool_type", "dict_type", "extra_forbidden", "float_type", "greater_than_equal"),
+        *("int_type", "less_than_equal", "list_type", "literal_error", "missing"),
+        *("model_attributes_type", "string_pattern_mismatch", "string_too_long"),
+        *("string_too_short", "string_type", "too_long", "too_many_members", "too_short"),
     }
 )
 """Errors with a message that contains only the rule, never the input."""

@@ -1,7 +1,5 @@
 """Shared parts of routes: the service, authentication, cursors, ETags and state; health checks."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import time

@@ -1,7 +1,5 @@
 """The settings of a server, by precedence from options, environment, file and defaults."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches

@@ -1,7 +1,5 @@
 """Background threads: one stores uploads, one empties SQLite's journal, one closes and deletes."""
 
-from __future__ import annotations
-
 import sqlite3
 import time
 from collections import Counter

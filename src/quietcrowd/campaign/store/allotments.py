@@ -6,8 +6,6 @@ the order depends on the counts minus target counts ("aims"), which are stored w
 the requester sees, so tasks reveal nothing that is not shown yet.
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping

@@ -3,8 +3,6 @@
 The journal records that a campaign ends before the database does, and reverts it on failure.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from contextlib import suppress
@@ -26,15 +24,8 @@ from quietcrowd.campaign.terms.promises import Promises
 from quietcrowd.exceptions import QuietcrowdError
 
 _OWNED = (
-    tables.report,
-    tables.sketch,
-    tables.participant,
-    tables.withdrawn,
-    tables.invite,
-    tables.task,
-    tables.image,
-    tables.dashboard_code,
-    tables.dashboard_token,
+    *(tables.report, tables.sketch, tables.participant, tables.withdrawn, tables.invite),
+    *(tables.task, tables.image, tables.dashboard_code, tables.dashboard_token),
     tables.exclusion,
 )
 """Tables of rows that belong to a campaign, in an order that satisfies foreign keys."""
@@ -132,14 +123,8 @@ def delete_campaign(connection: Connection, campaign: bytes) -> None:
 _DAY = 86_400
 
 _DELETED = (
-    tables.report,
-    tables.sketch,
-    tables.participant,
-    tables.withdrawn,
-    tables.invite,
-    tables.inference,
-    tables.image,
-    tables.exclusion,
+    *(tables.report, tables.sketch, tables.participant, tables.withdrawn, tables.invite),
+    *(tables.inference, tables.image, tables.exclusion),
 )
 """In an order that satisfies foreign keys. Results contain data of workers; images are of no
 further use."""

@@ -1,7 +1,5 @@
 """Read-only checks of a database, its journal and its copies, for the operator."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing

@@ -5,8 +5,6 @@ the clock, or the last day seen if the clock is implausible. That ends when the 
 again or an operator confirms it.
 """
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 from attrs import frozen

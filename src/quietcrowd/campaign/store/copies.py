@@ -1,7 +1,5 @@
 """Copies of a database in use: a file for SQLite, a dump for PostgreSQL."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sqlite3

@@ -1,7 +1,5 @@
 """Codes, valid once for ten minutes, and tokens with which a page reads one campaign's results."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from attrs import frozen

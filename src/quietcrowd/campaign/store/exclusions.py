@@ -10,8 +10,6 @@ workers, so excluding someone reveals nothing. An excluded worker who withdraws 
 the requester's view changes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

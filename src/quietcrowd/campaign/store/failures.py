@@ -1,7 +1,5 @@
 """Codes and causes of database errors, without the values to be stored."""
 
-from __future__ import annotations
-
 import re
 from typing import Literal, TypeAlias
 

@@ -1,7 +1,5 @@
 """Generations of copies: directories with a database, its journal and a manifest."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Test whether databases accept writes, by small periodic writes and the outcome of real ones."""
 
-from __future__ import annotations
-
 import shutil
 import time
 from collections.abc import Iterator

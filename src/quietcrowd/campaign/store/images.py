@@ -1,7 +1,5 @@
 """Images of a campaign's tasks in the database, identified by their hash."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Collection
 from typing import Any

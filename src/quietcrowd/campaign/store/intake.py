@@ -6,8 +6,6 @@ tasks, reports on other tasks count as reports on unknown tasks. If workers wait
 reports of a worker come in one upload, and later reports are conflicts.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@ A server creates the tables of a new database. It does not change those of a dat
 only `migrate` does. An empty or missing database is new unless remains of an earlier one exist.
 """
 
-from __future__ import annotations
-
 import sqlite3
 import time
 from collections.abc import Callable, Iterator

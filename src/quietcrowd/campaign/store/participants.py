@@ -7,8 +7,6 @@ rows written are the same for present, withdrawn and unknown workers, until resu
 Otherwise the time taken would reveal withdrawals since the last release.
 """
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable
 from typing import Any

@@ -14,8 +14,6 @@ If `at_least` is 1, nothing waits: the view is current, and `show_at_once` updat
 workers and reports. Withdrawals and the method are read directly then.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Any
 

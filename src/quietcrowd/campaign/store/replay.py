@@ -1,7 +1,5 @@
 """Replay the journal on a database before it is served, so that no withdrawn worker returns."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Requesters and their campaigns, and the keys, codes, tokens and credentials of requests."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Any, Literal, TypeAlias
 

@@ -1,7 +1,5 @@
 """Restore a copy of a database: migrate it and replay the journal."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sqlite3

@@ -6,8 +6,6 @@ the ETag in the transaction that reads a page, so all pages are of one set. Serv
 infer again: `are_paged`. Older servers find `FOR_OLDER` instead of results in pages.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple

@@ -4,8 +4,6 @@ Revisions with four digits only add to the schema, so an older server can use a 
 that removes or renames something begins a new line, such as ``2.0010``.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Literal, TypeAlias

@@ -16,8 +16,6 @@ Counts shown to the requester are stored in the campaign's row, because counting
 rows takes long.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from sqlalchemy import (

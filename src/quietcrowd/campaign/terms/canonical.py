@@ -1,7 +1,5 @@
 """Canonical JSON after RFC 8785, so that equal values have equal hashes in Python and browsers."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """Mechanisms of campaigns: descriptions, channel documents, and reports."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Configurations: what workers agree to, fixed and hashed when a campaign opens."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Mapping, Sequence

@@ -10,8 +10,6 @@ removed: Exif, XMP, IPTC, comments, previews, unknown chunks, and bytes after th
 Sources: ITU-T T.81 (JPEG), PNG (Third Edition), RFC 9649 (WebP).
 """
 
-from __future__ import annotations
-
 import re
 import struct
 import zlib

@@ -34,8 +34,6 @@ So tasks with one question in their values form one group, whatever their keys. 
 question only in a key. A question of one short word in a key next to numbers is not found.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """Limits of the protocol."""
 
-from __future__ import annotations
-
 import re
 
 from quietcrowd.exceptions import ParameterError

@@ -11,8 +11,6 @@ Columns of answers may have any names. Each of these signs is enough:
 For a file of tasks with such columns, the requester must name the fields that workers see.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Files of tasks in CSV, TSV, JSON and JSON Lines, also from Label Studio, Toloka and MTurk."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

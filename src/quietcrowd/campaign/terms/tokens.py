@@ -1,7 +1,5 @@
 """Keys, credentials, invites, codes and tokens: 32 random bytes each, stored as hashes."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac

@@ -1,7 +1,5 @@
 """The files of pages in the package, and their hashes."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Routes of the pages, which are public and without data; an address with a query is rejected."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 

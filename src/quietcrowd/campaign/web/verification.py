@@ -1,7 +1,5 @@
 """Check that a server serves the worker page of this release, as far as one check can show."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The worker page: one document for all campaigns, one file to be saved, and their hashes."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

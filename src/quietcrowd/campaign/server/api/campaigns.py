@@ -67,13 +67,8 @@ router = APIRouter(prefix=f"{PREFIX}/campaigns", tags=["campaigns"])
 
 _FIXED = frozenset(
     {
-        "title",
-        "description",
-        "answers_per_participant",
-        "allotment",
-        "linked",
-        "completion_code",
-        "as_of",
+        *("title", "description", "answers_per_participant", "allotment", "linked"),
+        *("completion_code", "as_of"),
         *PROMISED,
     }
 )

@@ -1,7 +1,5 @@
 """A requester's keys, and links to the dashboard, each exchanged once for a token."""
 
-from __future__ import annotations
-
 from fastapi import APIRouter
 
 from quietcrowd.campaign.protocol.campaign_documents import (

@@ -1,7 +1,5 @@
 """What workers request: the configuration, joining, reports, and withdrawal with all reports."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 

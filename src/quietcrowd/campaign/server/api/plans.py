@@ -1,7 +1,5 @@
 """Plans: the expected error of a future campaign. No data is stored or read."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Annotated, Literal, TypeAlias
 

@@ -3,8 +3,6 @@
 The head and the pages of truths and workers have one ETag.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterator
 from typing import Annotated, Any, Literal

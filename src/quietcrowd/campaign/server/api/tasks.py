@@ -1,7 +1,5 @@
 """Tasks, imported from files while a campaign is a draft, and their images."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Annotated, Any

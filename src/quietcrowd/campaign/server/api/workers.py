@@ -4,8 +4,6 @@ An invite lets one worker join. Only its hash is stored, until it is used. Respo
 whether the campaign has a worker or not.
 """
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from fastapi import APIRouter

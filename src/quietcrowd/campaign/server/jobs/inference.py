@@ -1,7 +1,5 @@
 """Scheduling of inference: some time after new reports, one campaign at a time."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -5,8 +5,6 @@ plan, the broken rule, or a failure. It opens no database, since a plan depends 
 It ends when the server closes its input.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

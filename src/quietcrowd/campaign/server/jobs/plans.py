@@ -1,7 +1,5 @@
 """Plans for requesters: computed one at a time, each within a time limit."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import subprocess

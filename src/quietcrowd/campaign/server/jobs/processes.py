@@ -1,7 +1,5 @@
 """Child processes that answer each line with a line."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Sequence
 from contextlib import suppress

@@ -6,8 +6,6 @@ release at which enough workers had been released since the last publication: th
 published number changes because a worker joined, sent reports or withdrew.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ it. Later servers accept neither another journal nor a new one, unless the opera
 journal lost: withdrawn workers would return with a copy.
 """
 
-from __future__ import annotations
-
 import secrets
 import sqlite3
 from collections.abc import Sequence
