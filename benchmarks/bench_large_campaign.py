@@ -141,5 +141,8 @@ def commands(campaign, folder):
         "campaign export, JSON": ("campaign", "export", campaign, "--json"),
         "campaign export, Parquet": ("campaign", "export", campaign, "-o", folder / "r.parquet"),
         "campaign export, JSON Lines": ("campaign", "export", campaign, "-o", folder / "r.jsonl"),
-        "partition --campaign": ("partition", "--campaign", campaign, "-o", folder / "store"),
+        "convert --to store": (
+            *("convert", folder / "store", "--to", "store"),
+            *("--campaign", campaign),
+        ),
     }

@@ -61,7 +61,7 @@ def reports(tmp_path):
 def store(run, reports, tmp_path):
     """Return a store of the reports."""
     folder = tmp_path / "big"
-    status, _, errors = run("partition", reports, "-o", folder, "--partitions", 3)
+    status, _, errors = run("convert", reports, folder, "--to", "store", "--partitions", 3)
     assert status == 0
     assert "60 tasks, 25 workers, 300 answers; 3 partitions written to" in errors
     return folder

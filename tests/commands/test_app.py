@@ -102,7 +102,7 @@ def test_a_slip_is_answered_with_the_command_that_was_meant(run):
         ("quietcrowd campaign invites c", "create"),
         ("quietcrowd randomize --mechanism t", "two-layer"),
         ("quietcrowd infer --method w", "weighted-vote"),
-        ("quietcrowd partition --dr", "--drop-invalid"),
+        ("quietcrowd convert --dr", "--drop-invalid"),
         ("quietcrowd lab rank --du", "--duplicates"),
     ],
 )

@@ -220,7 +220,7 @@ def test_a_field_of_known_truths_goes_with_reports(run, batch):
     status, _, errors = run("infer", "r.csv", "--gold", "known.csv", "--question", "a")
     assert (status, "exist only in files of platforms" in errors) == (2, True)
     assert run("convert", "r.csv", "r.parquet")[0] == 0
-    assert run("partition", "r.parquet", "-o", "store")[0] == 0
+    assert run("convert", "r.parquet", "store", "--to", "store")[0] == 0
     words = ("infer", "store", "-o", "truths.parquet", "--question", "a")
     status, _, errors = run(*words, "--gold", "p.tsv")
     assert (status, "1 truth known" in errors) == (0, True)
@@ -361,3 +361,23 @@ def test_sets_are_of_questions_alone(run, folder, tmp_path):
     assert not (tmp_path / "sets.csv").exists()
     status, output, _ = run("infer", tmp_path / "comma.csv", *words[:-1], "-")
     assert (status, output) == (2, "")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("a.csv", "b.csv", "c.csv"), "several inputs require --to store"),
+        (("a.csv", "b.csv", "--non-private"), "--non-private requires --to store"),
+        (("a.csv", "b.csv", "--campaign", "0" * 32), "--campaign requires --to store"),
+        (("a.csv", "--gold", "b.csv"), "--gold requires --describe"),
+        (("a.csv", "--json"), "--json requires --describe"),
+        (("a.csv", "--describe", "--partitions", 2), "--partitions does not apply to --describe"),
+        (("a.csv", "--describe", "--from", "csv"), "--from does not apply to --describe"),
+        (("a.csv", "b.csv", "--describe"), "--describe requires one file"),
+        (("a.csv", "b", "--to", "store", "--question", "x"), "--question does not apply to --to"),
+    ],
+)
+def test_options_that_do_not_go_together(run, words, told):
+    status, output, errors = run("convert", *words)
+    assert (status, output, errors.count("\n")) == (2, "", 1)
+    assert told in errors

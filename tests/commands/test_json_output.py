@@ -71,7 +71,7 @@ def test_numbers_have_all_their_digits(run, tmp_path):
 
 
 def test_what_is_suggested_and_described(run, odd, tmp_path):
-    status, output, _ = run("describe", odd, "--json")
+    status, output, _ = run("convert", odd, "--describe", "--json")
     assert status == 0
     frame = pd.read_csv(odd, dtype=str, keep_default_na=False)
     assert json.loads(output) == describe(frame).to_dict()

@@ -1,4 +1,4 @@
-"""``-m best`` and ``best-mechanism``, and ``-m two-layer`` with a low for the stated loss."""
+"""``-m best`` and ``plan --rank-mechanisms``, and ``-m two-layer`` with a chosen low."""
 
 import json
 
@@ -106,13 +106,16 @@ def test_a_campaign_states_the_epsilon_that_it_was_made_for(
         assert mechanism.guarantee(answers=answers).epsilon == pytest.approx(0.5, abs=1e-3)
 
 
-FACTS = "tasks=40:workers=30:answers_per_task=10:draws=3"
+FACTS = "tasks=40:workers=30:answers_per_task=9:draws=3"
+SAME = ("--tasks", 40, "--workers", 30, "--answers-per-worker", 12, "--simulations", 3)
+RANK = ("plan", "--rank-mechanisms")
 
 
 @pytest.mark.nightly
 def test_the_table_fits_a_terminal_and_says_why(run):
-    words = ("--labels", "a,b,c,d,e,f", "-e", 1, "--facts", f"{FACTS}:prior=a=0.5:accuracy=0.9")
-    status, output, errors = run("best-mechanism", *words)
+    words = ("--labels", "a,b,c,d,e,f", "-e", 1, "--accuracy", 0.9)
+    truths = ("--label-frequencies", "0.5,0.1,0.1,0.1,0.1,0.1")
+    status, output, errors = run(*RANK, *SAME, *words, *truths)
     assert (status, errors) == (0, "")
     lines = output.splitlines()
     ranked = [line for line in lines if not line.startswith("Left out")]
@@ -124,9 +127,7 @@ def test_the_table_fits_a_terminal_and_says_why(run):
 
 @pytest.mark.slow
 def test_json_names_the_one_that_randomize_takes(run, folder, tmp_path):
-    status, output, _ = run(
-        "best-mechanism", "--labels", "no,yes", "-e", 1, "--facts", FACTS, "--json"
-    )
+    status, output, _ = run(*RANK, *SAME, "--labels", "no,yes", "-e", 1, "--json")
     told = json.loads(output)
     assert status == 0
     assert told["best"] == told["ranking"][0]["mechanism"] == "one-layer"
@@ -147,11 +148,29 @@ def test_json_names_the_one_that_randomize_takes(run, folder, tmp_path):
     ],
     ids=["too few", "unknown", "no value", "elsewhere"],
 )
-def test_facts_that_cannot_be_are_refused_in_a_line(run, facts, message):
-    status, output, errors = run("best-mechanism", "--labels", "no,yes", "--facts", facts)
+def test_facts_that_cannot_be_are_refused_in_a_line(run, tmp_path, facts, message):
+    words = ("--labels", "no,yes", "-o", tmp_path / "r.csv", "-m", f"best:{facts}")
+    status, output, errors = run("randomize", tmp_path / "a.csv", *words)
     assert (status, output) == (2, "")
     assert message in errors
     assert len(errors.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("-e", "1,2"), "requires exactly one number for --epsilon; got 2"),
+        ((), "requires exactly one number for --epsilon; got 4"),
+        (("-e", 1, "--workers", "5,6"), "one number for --workers; got 3"),
+        (("-e", 1, "--seed", 3), "--seed does not apply to --rank-mechanisms"),
+        (("-e", 1, "--find", "epsilon"), "--find does not apply to --rank-mechanisms"),
+        (("-e", 1, "--worker-sd", 1), "--worker-sd applies only to numbers"),
+    ],
+)
+def test_what_does_not_go_with_a_ranking(run, words, message):
+    status, output, errors = run(*RANK, *SAME, "--labels", "no,yes", *words)
+    assert (status, output) == (2, "")
+    assert message in errors
 
 
 def test_the_choice_is_made_before_the_answers_are_read(run, tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""``quietcrowd partition`` as a user meets it."""
+"""``quietcrowd convert --to store`` as a user meets it."""
 
 import signal
 import sys
@@ -15,7 +15,7 @@ from quietcrowd.scale import Store
 @pytest.mark.slow
 def test_plain_answers(run, reports, tmp_path):
     answers, folder = reports.with_name("answers.parquet"), tmp_path / "plain"
-    words = ("partition", answers, "--non-private", "--labels", "no,yes", "-o", folder)
+    words = ("convert", answers, folder, "--to", "store", "--non-private", "--labels", "no,yes")
     status, _, errors = run(*words)
     assert status == 0
     assert "1 partitions" not in errors
@@ -29,9 +29,9 @@ def test_plain_answers(run, reports, tmp_path):
 def test_rows_may_be_left_out(run, tmp_path):
     frame = pd.DataFrame({"a": [1, 1, 2], "b": [1, 1, 1], "c": ["x", "y", "z"]})
     write_table(frame, tmp_path / "a.parquet")
-    words = ["partition", tmp_path / "a.parquet", "--non-private", "--labels", "x,y"]
+    words = ["--to", "store", "--non-private", "--labels", "x,y"]
     words += ["--columns", "a,b,c", "--duplicates", "last", "--drop-invalid"]
-    status, _, errors = run(*words, "-o", tmp_path / "s")
+    status, _, errors = run("convert", tmp_path / "a.parquet", tmp_path / "s", *words)
     assert status == 0
     assert "left out: 1 repeated answer, 1 that are missing" in errors
     assert "2 tasks, 1 worker, 1 answer" in errors
@@ -45,8 +45,8 @@ def test_a_store_of_a_campaign_is_that_of_its_file(run, at_desk, tmp_path, least
     at_desk.client.post(f"/campaigns/{one}/close").raise_for_status()
     words = ("campaign", "export", one, "--content", "reports")
     assert run(*words, "-o", tmp_path / "r.parquet")[0] == 0
-    assert run("partition", tmp_path / "r.parquet", "-o", tmp_path / "of-file")[0] == 0
-    status, _, errors = run("partition", "--campaign", one, "-o", tmp_path / "of-campaign")
+    assert run("convert", tmp_path / "r.parquet", tmp_path / "of-file", "--to", "store")[0] == 0
+    status, _, errors = run("convert", tmp_path / "of-campaign", "--to", "store", "--campaign", one)
     assert status == 0, errors
     assert f"{7 - 7 % least} workers" in errors
     stores = [Store.open(tmp_path / name) for name in ("of-file", "of-campaign")]
@@ -57,15 +57,15 @@ def test_a_store_of_a_campaign_is_that_of_its_file(run, at_desk, tmp_path, least
 def test_files_or_a_campaign(run, reports, tmp_path):
     one = ("--campaign", "0" * 32)
     for words in ((), (reports, *one), (*one, "--non-private", "--labels", "no,yes")):
-        status, _, errors = run("partition", *words, "-o", tmp_path / "big")
+        status, _, errors = run("convert", *words, tmp_path / "big", "--to", "store")
         assert (status, "name files of reports, or their campaign" in errors) == (2, True)
-    assert run("partition", "--campaign", "x", "-o", tmp_path / "big")[0] == 2
+    assert run("convert", tmp_path / "big", "--to", "store", "--campaign", "x")[0] == 2
 
 
 def test_help_has_an_example(run):
-    status, output, _ = run("partition", "--help")
+    status, output, _ = run("convert", "--help")
     assert status == 0
-    assert "Example: quietcrowd partition reports.parquet -o big" in output
+    assert "Example: quietcrowd convert reports.parquet big --to store" in output
     assert "--checkpoint" in run("infer", "--help")[1]
 
 
@@ -92,7 +92,7 @@ def sort(program, reports, tmp_path):
     """Return a function that starts a partition, which sorts until its standard input ends."""
 
     def start(code=SORTING):
-        words = ("partition", reports, "-o", tmp_path / "out" / "s")
+        words = ("convert", reports, tmp_path / "out" / "s", "--to", "store")
         started = program(sys.executable, "-c", code, *words, stdin=PIPE)
         started.until("sorting")
         return started
@@ -132,7 +132,7 @@ def test_partition_names_the_command_that_makes_parquet(run, tmp_path, name):
     path = tmp_path / name
     path.write_text("task,worker,label\nt,u,no\n")
     words = ("--non-private", "--labels", "no,yes")
-    status, _, errors = run("partition", path, "-o", tmp_path / "s", *words)
+    status, _, errors = run("convert", path, tmp_path / "s", "--to", "store", *words)
     assert status == 2
     assert f"quietcrowd convert {path} {tmp_path / 'answers.parquet'})" in errors
     assert "write_table" not in errors

@@ -62,7 +62,7 @@ def test_an_id_does_not_move_the_cursor_of_a_terminal(run, tmp_path, monkeypatch
     assert clear not in output + errors
     assert "t\ufffd[2J" in output
     assert "no\ufffd[2J" in errors
-    assert clear not in run("describe", path)[1]
+    assert clear not in run("convert", path, "--describe")[1]
     run("randomize", path, "--labels", f"no{clear},yes", "-o", reports)
     assert clear not in run("lab", "budget", reports)[1]
 

@@ -55,7 +55,7 @@ def test_simulated_reports_are_called_so(run, reports, tmp_path):
     assert run(*words, "-o", tmp_path / "r.parquet")[0] == 0
     folder = tmp_path / "simulated"
     for words in (
-        ("partition", tmp_path / "r.parquet", "-o", folder),
+        ("convert", tmp_path / "r.parquet", folder, "--to", "store"),
         ("infer", folder, "-o", tmp_path / "t.parquet"),
     ):
         status, _, errors = run(*words)
@@ -68,19 +68,25 @@ def test_simulated_reports_are_called_so(run, reports, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["partition", "R"], "name the directory of the store with --output"),
-        (["partition", "R", "-o", "S"], "already exists; name a new folder"),
-        (["partition", "R", "-o", "N", "--labels", "a,b"], "require --non-private"),
-        (["partition", "R", "-o", "N", "--columns", "a,b,c"], "require --non-private"),
+        (["convert", "R", "--to", "store"], "name files of reports, or their campaign"),
+        (["convert", "R", "S", "--to", "store"], "already exists; name a new folder"),
+        (["convert", "R", "N", "--to", "store", "--labels", "a,b"], "require --non-private"),
+        (["convert", "R", "N", "--to", "store", "--columns", "a,b,c"], "require --non-private"),
         (["infer", "R", "--columns", "a,b,c"], "--duplicates require --non-private"),
         (
-            ["partition", "R", "-o", "N", "--non-private", "--columns", "a"],
+            ["convert", "R", "N", "--to", "store", "--non-private", "--columns", "a"],
             "--columns must be three",
         ),
-        (["partition", "R", "-o", "N", "--partitions", "0"], "partitions must be a whole number"),
-        (["partition", "R", "-o", "N", "--duplicates", "all"], "--duplicates"),
-        (["partition", "A", "-o", "N"], "the mechanism of these reports is unknown"),
-        (["partition", "R", "-o", "N", "--non-private", "--labels", "a"], "randomized reports"),
+        (
+            ["convert", "R", "N", "--to", "store", "--partitions", "0"],
+            "partitions must be a whole number",
+        ),
+        (["convert", "R", "N", "--to", "store", "--duplicates", "all"], "--duplicates"),
+        (["convert", "A", "N", "--to", "store"], "the mechanism of these reports is unknown"),
+        (
+            ["convert", "R", "N", "--to", "store", "--non-private", "--labels", "a"],
+            "randomized reports",
+        ),
         (["infer", "S"], "name the file of the truths: --output truths.parquet"),
         (["infer", "S", "R", "-o", "T"], "name one store"),
         (["infer", "S", "-o", "T", "--non-private"], "is not available for a store"),
@@ -120,8 +126,8 @@ def test_a_store_that_lost_a_file(run, store, tmp_path):
 def answers(run, reports, tmp_path):
     """Return a store of plain answers."""
     folder = tmp_path / "plain"
-    words = ("--non-private", "--labels", "no,yes", "-o", folder, "--partitions", 3)
-    assert run("partition", reports.with_name("answers.parquet"), *words)[0] == 0
+    words = (folder, "--to", "store", "--non-private", "--labels", "no,yes", "--partitions", 3)
+    assert run("convert", reports.with_name("answers.parquet"), *words)[0] == 0
     return folder
 
 
@@ -145,8 +151,8 @@ def test_a_store_with_rows_left_out_needs_a_mechanism_that_hides_it(run, tmp_pat
     ).assign(label=["no", "maybe", "yes", None])
     write_table(frame, tmp_path / "a.parquet")
     folder, sent = tmp_path / "plain", tmp_path / "sent"
-    words = ("--non-private", "--labels", "no,yes", "--drop-invalid", "-o", folder)
-    assert run("partition", tmp_path / "a.parquet", *words)[0] == 0
+    words = (folder, "--to", "store", "--non-private", "--labels", "no,yes", "--drop-invalid")
+    assert run("convert", tmp_path / "a.parquet", *words)[0] == 0
     words = ("randomize", folder, "-o", sent)
     status, output, errors = run(*words)
     assert (status, output) == (2, "")

@@ -45,7 +45,7 @@ RUNS = [
     " --simulate 1",
     "randomize answers.csv --labels no,perhaps,yes -e 1 --simulate 3 -o made.csv",
     "randomize answers.csv --labels no,perhaps,yes -m two-layer --simulate 3 -o made.jsonl",
-    "partition reports/one-layer-three.parquet -o made-store --partitions 2",
+    "convert reports/one-layer-three.parquet made-store --to store --partitions 2",
     "convert reports/one-layer-three.csv made.tsv --to toloka",
     "convert platforms/answers-label-studio.json",
     "lab synthesize numbers.csv --between 0,10 --bandwidth 0.5 --claims 5 --k 3 --gamma 2"

@@ -63,7 +63,9 @@ def test_what_is_a_store(store, tmp_path):
 
 
 def test_a_folder_that_holds_none(tmp_path):
-    with pytest.raises(FormatError, match="there is no store; quietcrowd partition creates one"):
+    with pytest.raises(
+        FormatError, match="there is no store; quietcrowd convert --to store creates one"
+    ):
         Store.open(tmp_path)
     with pytest.raises(FileNotFoundError):
         Store.open(tmp_path / "none")

@@ -30,7 +30,6 @@ COMMANDS: Table = {
     "infer": ("Infer truths and workers' quality from reports.", "infer:Infer"),
     "randomize": ("Randomize answers, as the workers' devices do.", "randomize:Randomize"),
     "plan": ("Predict the error of a campaign before the first answer.", "plan:Plan"),
-    "best-mechanism": ("Rank mechanisms by their error, from public facts.", "plan:RankMechanisms"),
     "campaign": (
         "Manage campaigns on a server.",
         {
@@ -63,8 +62,6 @@ COMMANDS: Table = {
     ),
     "serve": ("Serve campaigns until stopped.", "serve:Serve"),
     "convert": ("Convert answers, reports or truths into another format.", "convert:Convert"),
-    "describe": ("Count answers, workers, tasks and labels of a file.", "describe:Describe"),
-    "partition": ("Create a store for data larger than memory.", "partition:Partition"),
     "worker": (
         "Answer campaigns, and verify servers.",
         {

@@ -1,8 +1,13 @@
-"""``quietcrowd convert``: conversion of answers, reports and truths between formats."""
+"""``quietcrowd convert``: conversion of answers, reports and truths between formats.
+
+It also creates stores, and describes files.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import nullcontext
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +17,10 @@ import pyarrow.compute as pc
 from quietcrowd.answer_errors import ADVICE, check_ids
 from quietcrowd.answers import Answers
 from quietcrowd.commands import options
-from quietcrowd.commands.declare import argument, command, option
+from quietcrowd.commands.declare import argument, command, given_options, option, option_group
+from quietcrowd.commands.describe import describe_file
 from quietcrowd.commands.files import LIST_FORMATS, check_label_config
+from quietcrowd.commands.partition import StoreOptions
 from quietcrowd.commands.printing import counted, note, print_frame
 from quietcrowd.commands.streams import STREAM, from_stdin, place_of, to_stdout
 from quietcrowd.exceptions import AnswerError, ParameterError
@@ -39,24 +46,48 @@ _PRINTED = (None, "csv", "crowd-kit")
 """Formats that can be printed as CSV."""
 
 
-def _format(flag: str, what: str) -> Any:
+STORE = "store"
+
+_OF_DESCRIPTION = ("gold", "as_json")
+_OF_FILES = (
+    *("from_format", "question", "include_rejected", "label_config", "multi_label", "separator"),
+)
+_OF_STORE = (
+    *("labels", "levels", "between", "non_private", "duplicates", "drop_invalid"),
+    *("partitions", "campaign"),
+)
+
+
+def _format(flag: str, what: str, *more: str) -> Any:
+    known = [*FORMATS, *more]
     return option(
         flag,
         metavar="FORMAT",
-        help=f"Of {what}: one of {', '.join(FORMATS)}.",
-        autocompletion=lambda: list(FORMATS),
+        help=f"{what}: one of {', '.join(known)}.",
+        autocompletion=lambda: known,
         default=None,
     )
 
 
+@option_group("With --describe")
+class DescriptionOptions:
+    """Options for counts of answers."""
+
+    describe: bool = option(help="Print counts of answers and labels instead.", default=False)
+    gold: Path | None = options.GOLD
+    as_json: bool = options.JSON
+
+
 @command()
-class Convert:
+class Convert(StoreOptions, DescriptionOptions):
     """Convert answers, reports or truths into another format.
 
-    Overwrites nothing. A table of paired comparisons, with columns worker, left, right and label,
-    becomes answers of left and right.
+    It overwrites nothing. Paired comparisons with columns worker, left, right and label become
+    answers left and right. Reports keep their mechanism, in OUT or in OUT.mechanism.json.
 
-    Reports keep what made them, inside of OUT or in OUT.mechanism.json beside it.
+    With --to store it creates a directory for data larger than memory, which infer reads in parts.
+    With --describe it counts answers as they are: show the counts only to those who may see the
+    answers.
 
     Example: quietcrowd convert Batch_17.csv answers.csv --question category
 
@@ -64,52 +95,74 @@ class Convert:
 
     Example: quietcrowd convert answers.csv tasks.json --label-config project.xml
 
-    Example: quietcrowd convert answers.csv short.json --to label-studio-min
-
-    Example: quietcrowd convert answers.parquet batch.csv --to mturk
-
-    Example: quietcrowd convert comparisons.csv answers.csv
-
     Example: quietcrowd convert tags.csv questions.csv --multi-label cat,dog,tree
+
+    Example: quietcrowd convert reports.parquet big --to store
+
+    Example: quietcrowd convert january.parquet february.parquet big --to store
+    --non-private --labels no,yes
+
+    Example: quietcrowd convert big --to store --campaign 0123456789abcdef0123456789abcdef
+
+    Example: quietcrowd convert answers.csv --describe --gold known.csv
     """
 
-    source: Path = argument(metavar="IN", help="File of answers or reports; - is standard input.")
-    target: Path | None = argument(
-        metavar="OUT",
-        help="Its suffix says how it is written; - is standard output. Default: printed as CSV.",
-        default=None,
+    paths: list[Path] = argument(
+        metavar="IN... [OUT]",
+        help="Input and output; - is a standard stream. Without OUT, CSV is printed.",
     )
-    from_format: str | None = _format("--from", "IN, where its name and its header do not say so")
-    to_format: str | None = _format("--to", "OUT, where its name does not say so")
+    from_format: str | None = _format("--from", "Format of IN, if its name and header do not tell")
+    to_format: str | None = _format("--to", "Format of OUT, if its name does not tell", STORE)
     question: str | None = options.QUESTION
     columns: str = options.COLUMNS
-    include_rejected: bool = option(
-        help="Take answers too that a requester rejected.", default=False
-    )
+    include_rejected: bool = option(help="Include rejected answers.", default=False)
     label_config: Path | None = options.NEW_LABEL_CONFIG
     multi_label: str | None = option(
         metavar="LABELS",
-        help="All labels, public, where an answer is a set of them: cat,dog. Each becomes a "
-        "question of its own, with no or yes.",
+        help="All labels, if answers are sets of them: cat,dog. Each becomes a question.",
         default=None,
     )
     separator: str | None = option(
-        metavar="TEXT",
-        help=f"What stands between the labels of such an answer. Default: {SEPARATOR}",
-        default=None,
+        metavar="TEXT", help=f"Separator of the labels of a set. Default: {SEPARATOR}", default=None
     )
 
     def run(self) -> None:
-        """Convert a file, or standard input."""
+        """Convert a file, create a store, or describe a file."""
+        if self.describe:
+            self._refuse("--describe", _OF_STORE, [one for one in _OF_FILES if one != "question"])
+            if len(self.paths) > 1 or self.to_format is not None:
+                raise ParameterError("commands.description-takes-a-file")
+            describe_file(
+                self.paths[0], self.gold, self.columns, self.question, as_json=self.as_json
+            )
+            return
+        if given := given_options(self, _OF_DESCRIPTION):
+            raise ParameterError("commands.option-requires", option=given[0], required="--describe")
+        if self.to_format == STORE:
+            self._refuse(f"--to {STORE}", _OF_FILES)
+            *sources, output = self.paths
+            self.write_store(sources, output, self.columns)
+            return
+        if given := given_options(self, _OF_STORE):
+            raise ParameterError("commands.option-requires", option=given[0], required="--to store")
+        if len(self.paths) > 2:
+            raise ParameterError("commands.conversion-takes-two-files")
+        self._convert_file(self.paths[0], self.paths[1] if len(self.paths) > 1 else None)
+
+    def _refuse(self, what: str, *groups: Iterable[str]) -> None:
+        if given := given_options(self, chain.from_iterable(groups)):
+            raise ParameterError("commands.option-does-not-apply", option=given[0], what=what)
+
+    def _convert_file(self, place: Path, target: Path | None) -> None:
         if self.separator is not None and self.multi_label is None:
             raise ParameterError("commands.separator-needs-multi-label")
-        source, target = from_stdin(self.source), self.target
+        source = from_stdin(place)
         if target == STREAM and self.to_format in _PRINTED:
             target = None
         to_format = self.to_format
         suffix = ".csv" if to_format is None else find_format(STREAM, to_format).suffixes[0]
-        with to_stdout(target, suffix) if target is not None else nullcontext() as place:
-            self._convert(source, place)
+        with to_stdout(target, suffix) if target is not None else nullcontext() as output:
+            self._convert(source, output)
 
     def _convert(self, source: Path, target: Path | None) -> None:
         to_format = self.to_format

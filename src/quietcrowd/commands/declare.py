@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any, TypeVar, dataclass_transform, get_type_hints
 
 import typer
-from attrs import NOTHING, Attribute, field, fields, frozen
+from attrs import NOTHING, Attribute, field, fields, fields_dict, frozen
 from typer.core import TyperCommand
 from typer.main import get_command
 
@@ -53,6 +53,15 @@ def _declared(**attributes: Any) -> Callable[[type[C]], type[C]]:
 def option_names(declared: type[Any]) -> dict[str, str]:
     """Return the options of a group by the names of its fields."""
     return {one.name: _flags(one)[0] for one in fields(declared)}
+
+
+def given_options(command: Any, names: Iterable[str]) -> list[str]:
+    """Return which options of these fields differ from their defaults."""
+    known = fields_dict(type(command))
+    given = [
+        name for name in names if getattr(command, name) not in (known[name].default, None, [])
+    ]
+    return [_flags(known[name])[0] for name in given]
 
 
 def _flags(one: Attribute[Any]) -> tuple[str, ...]:

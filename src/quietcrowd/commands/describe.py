@@ -1,4 +1,4 @@
-"""``quietcrowd describe``: statistics of a file of answers."""
+"""``quietcrowd convert --describe``: statistics of a file of answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import typer
 
 from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.commands import options
-from quietcrowd.commands.declare import argument, command, option
 from quietcrowd.commands.files import is_store, read_gold
 from quietcrowd.commands.printing import console, note, plain_table
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
@@ -24,54 +23,33 @@ if TYPE_CHECKING:
     from quietcrowd.description import Description, Spread
 
 
-@command()
-class Describe:
-    """Count answers, workers, tasks and labels of a file.
+def describe_file(
+    source: Path, gold: Path | None, columns: str, question: str | None, *, as_json: bool
+) -> None:
+    """Print counts of the answers in a file or a dataset directory, with known truths `gold`."""
+    from quietcrowd.description import describe
 
-    And how much each worker answered, how many rows repeat an answer, and what known truths say.
-    Answers are counted as they are: show the counts to nobody who may not see the answers.
+    if is_store(source):
+        raise ParameterError("commands.store-not-described", source=source)
+    answers, known = _read(source, gold, columns, question)
+    try:
+        found = describe(answers, known)
+    except AnswerError as error:
+        raise AnswerError("commands.in-source", source=source, error=error) from None
+    if as_json:
+        typer.echo(json.dumps(found.to_dict()))
+    else:
+        _print(found)
 
-    Example: quietcrowd describe answers.csv --gold known.csv
 
-    Example: quietcrowd describe FOLDER --json
-    """
-
-    source: Path = argument(
-        metavar="FILE", help="Answers or reports; or a dataset folder, with its truths."
-    )
-    gold: Path | None = option(
-        metavar="FILE", help="Known truths of some tasks, columns task and label.", default=None
-    )
-    columns: str = options.COLUMNS
-    question: str | None = options.QUESTION
-    as_json: bool = options.JSON
-
-    def run(self) -> None:
-        """Count, and print."""
-        from quietcrowd.description import describe
-
-        if is_store(self.source):
-            raise ParameterError("commands.store-not-described", source=self.source)
-        answers, known = self._read()
-        try:
-            found = describe(answers, known)
-        except AnswerError as error:
-            raise AnswerError("commands.in-source", source=self.source, error=error) from None
-        if self.as_json:
-            typer.echo(json.dumps(found.to_dict()))
-        else:
-            _print(found)
-
-    def _read(self) -> tuple[Any, Any]:
-        if not self.source.is_dir():
-            names = options.three_columns(self.columns)
-            answers = _in_file(self.source, names, self.question)
-            if self.gold is None:
-                return answers, None
-            return answers, read_gold(self.gold, self.question, beside_answers=True)
-        if (self.gold, self.question, self.columns) != (None, None, options.USUAL_COLUMNS):
-            raise ParameterError("commands.options-need-a-file")
-        return _in_folder(self.source)
+def _read(source: Path, gold: Path | None, columns: str, question: str | None) -> tuple[Any, Any]:
+    if not source.is_dir():
+        answers = _in_file(source, options.three_columns(columns), question)
+        known = None if gold is None else read_gold(gold, question, beside_answers=True)
+        return answers, known
+    if (gold, question, columns) != (None, None, options.USUAL_COLUMNS):
+        raise ParameterError("commands.options-need-a-file")
+    return _in_folder(source)
 
 
 def _in_folder(folder: Path) -> tuple[Any, Any]:

@@ -1,4 +1,4 @@
-"""``quietcrowd partition``: a store for data larger than memory."""
+"""``quietcrowd convert --to store``: a store for data larger than memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from quietcrowd.commands import options
 from quietcrowd.commands.campaign.client import OnServer, check_id
 from quietcrowd.commands.campaign.export import download_parquet
-from quietcrowd.commands.declare import argument, command, option
+from quietcrowd.commands.declare import option, option_group
 from quietcrowd.commands.files import tell_dropped
 from quietcrowd.commands.options import PossibleAnswers
 from quietcrowd.commands.printing import counted, note
@@ -27,65 +27,40 @@ _ROWS_OF_CAMPAIGN = 1_000_000
 """Rows per partition of a campaign: half the default, so 10^7 reports need at most 0.5 GB."""
 
 
-@command()
-class Partition(PossibleAnswers, OnServer):
-    """Create a store for data larger than memory.
+@option_group("With --to store")
+class StoreOptions(PossibleAnswers, OnServer):
+    """Options for a store."""
 
-    A store is a folder of partitions, which infer passes over one by one.
-
-    Example: quietcrowd partition reports.parquet -o big
-
-    Example: quietcrowd partition january.parquet february.parquet --non-private
-    --labels no,yes -o big
-
-    Example: quietcrowd partition --campaign 0123456789abcdef0123456789abcdef -o big
-    """
-
-    reports: list[Path] | None = argument(
-        metavar="REPORTS",
-        help="Parquet files of reports of one mechanism; or of answers, with --non-private.",
-        default=None,
-    )
-    output: Path | None = option(
-        "--output",
-        "-o",
-        metavar="FOLDER",
-        help="Required. A new folder for the store.",
-        default=None,
-    )
     non_private: bool = options.NON_PRIVATE
-    columns: str = options.COLUMNS
     duplicates: str = options.DUPLICATES
     drop_invalid: bool = options.DROP_INVALID
     partitions: int | None = option(
         metavar="NUMBER",
-        help="How many. Default: one for about 2 million rows each, 1 million of a campaign.",
+        help="Number of partitions. Default: one per 2 million rows, 1 million of a campaign.",
         default=None,
     )
     campaign: str | None = option(
         metavar="CAMPAIGN",
-        help="Instead of files: all reports of a campaign, by its id.",
+        help="Id of a campaign whose reports are stored, instead of files.",
         callback=lambda one: None if one is None else check_id(one),
         default=None,
     )
 
-    def run(self) -> None:
-        """Make a store of files, or of a campaign's reports."""
+    def write_store(self, sources: list[Path], output: Path, columns: str) -> None:
+        """Create a store of files, or of a campaign's reports."""
         from quietcrowd.scale import partition_parquet
 
-        if self.output is None:
-            raise ParameterError("commands.store-output-missing")
-        names = options.three_columns(self.columns)
-        self._check()
-        reports, partitions = self.reports or [], self.partitions
+        names = options.three_columns(columns)
+        self._check(sources, columns)
+        partitions = self.partitions
         with ExitStack() as held:
             if self.campaign is not None:
-                check_new(self.output, "folder")
-                reports = [held.enter_context(self._reports_of(self.campaign, self.output))]
-                partitions = partitions or _few_rows_each(reports[0])
+                check_new(output, "folder")
+                sources = [held.enter_context(self._reports_of(self.campaign, output))]
+                partitions = partitions or _few_rows_each(sources[0])
             store = partition_parquet(
-                reports,
-                self.output,
+                sources,
+                output,
                 domain=self.domain() if self.non_private else None,
                 columns=names,
                 partitions=partitions,
@@ -97,14 +72,14 @@ class Partition(PossibleAnswers, OnServer):
             )
         _tell(store)
 
-    def _check(self) -> None:
-        changed = (self.columns, self.duplicates, self.drop_invalid)
+    def _check(self, sources: list[Path], columns: str) -> None:
+        changed = (columns, self.duplicates, self.drop_invalid)
         usual = (options.USUAL_COLUMNS, options.USUAL_DUPLICATES, False)
         if not self.non_private and (changed != usual or any(self.written.values())):
             raise ParameterError("commands.options-need-non-private-store")
         check_choice("--duplicates", self.duplicates, ("error", "first", "last"))
         from_campaign = self.campaign is not None
-        if bool(self.reports) == from_campaign or (from_campaign and self.non_private):
+        if bool(sources) == from_campaign or (from_campaign and self.non_private):
             raise ParameterError("commands.files-or-campaign-missing")
 
     @contextmanager

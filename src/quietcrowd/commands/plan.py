@@ -1,4 +1,4 @@
-"""``quietcrowd plan`` and ``best-mechanism``: what to expect before the first answer."""
+"""``quietcrowd plan``: the expected error, and the best mechanism, before the first answer."""
 
 from __future__ import annotations
 
@@ -6,20 +6,34 @@ import json
 import sys
 import textwrap
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import typer
 
 from quietcrowd.commands import options
 from quietcrowd.commands.choices import choose_mechanism, mechanism_option
-from quietcrowd.commands.declare import command, option, option_group, option_names
+from quietcrowd.commands.declare import (
+    command,
+    given_options,
+    option,
+    option_group,
+    option_names,
+)
 from quietcrowd.commands.files import check_targets
-from quietcrowd.commands.makers import BestMechanism, ranking_of, ranking_rows, sized_maker
+from quietcrowd.commands.makers import ranking_of, ranking_rows, sized_maker
 from quietcrowd.commands.options import PossibleAnswers
 from quietcrowd.commands.printing import tell
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import write_table
+
+N = TypeVar("N")
+
+_NOT_RANKED = (
+    *("total_answers", "mechanism", "epsilon_per", "target_error", "pilot", "non_private"),
+    *("find", "seed", "output", "plot"),
+)
+"""Options without a meaning for a ranking."""
 
 
 def _number(*flags: str, text: str) -> Any:
@@ -92,6 +106,9 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
 
     Example: quietcrowd plan --tasks 500 --labels no,yes --workers 100
     --answers-per-worker 20 --find epsilon --target-error 0.1
+
+    Example: quietcrowd plan --rank-mechanisms --tasks 500 --labels a,b,c -e 1
+    --workers 100 --answers-per-worker 20
     """
 
     tasks: int = option(min=1, metavar="NUMBER", help="Number of tasks.")
@@ -127,6 +144,9 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
         default=None,
     )
     non_private: bool = options.NON_PRIVATE
+    rank_mechanisms: bool = option(
+        help="Rank all mechanisms for one size and one epsilon, as -m best does.", default=False
+    )
     find: str | None = option(
         metavar="workers|epsilon",
         help="Find the least number of workers, or epsilon, that reaches --target-error.",
@@ -148,6 +168,9 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
 
     def run(self) -> None:
         """Print a plan, or the least number that reaches a target."""
+        if self.rank_mechanisms:
+            self._rank_mechanisms()
+            return
         check_targets(self.output, self.plot)
         if not self.workers and self.find != "workers":
             raise ParameterError("commands.workers-missing")
@@ -216,6 +239,36 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
         else:
             print_plan(found)
 
+    def _rank_mechanisms(self) -> None:
+        if others := given_options(self, _NOT_RANKED):
+            raise ParameterError(
+                "commands.option-does-not-apply", option=others[0], what="--rank-mechanisms"
+            )
+        domain = self.domain()
+        workers = _one(_whole(self.workers or [], "--workers"), "--workers")
+        each = self.tasks
+        if self.answers_per_worker is not None:
+            flag = "--answers-per-worker"
+            each = _one(_whole(self.answers_per_worker, flag), flag)
+        facts: dict[str, Any] = {
+            "tasks": self.tasks,
+            "workers": workers,
+            "answers_per_task": workers * each / self.tasks,
+            **self._quality(domain),
+        }
+        if self.simulations is not None:
+            facts["draws"] = self.simulations
+        epsilon = _one(options.parse_numbers(self.epsilon, "--epsilon"), "--epsilon")
+        ranking = ranking_of(facts, domain, epsilon)
+        if self.as_json:
+            typer.echo(json.dumps(ranking.to_dict(), allow_nan=False))
+            return
+        for line in ranking_rows(ranking):
+            typer.echo(line)
+        for one in ranking.left_out:
+            line = f"Left out: {one}"
+            typer.echo(textwrap.fill(line, 80, subsequent_indent="  ", break_on_hyphens=False))
+
 
 def _pilot(path: Path, domain: Any, plain: bool) -> Any:
     from quietcrowd.formats import read_answers, read_reports
@@ -241,6 +294,12 @@ def _whole(texts: list[str], option: str) -> list[int]:
     return [int(number) for number in numbers]
 
 
+def _one(numbers: list[N], option: str) -> N:
+    if len(numbers) != 1:
+        raise ParameterError("commands.one-number-needed", option=option, count=len(numbers))
+    return numbers[0]
+
+
 class _Bar:
     """Progress bar on standard error, if it is a terminal."""
 
@@ -259,43 +318,3 @@ class _Bar:
 
     def __exit__(self, *_: object) -> None:
         self.bar.stop()
-
-
-@command()
-class RankMechanisms(PossibleAnswers):
-    """Rank mechanisms by their error, from public facts.
-
-    The same facts give the same choice. -m best of other commands takes the first one.
-
-    Example: quietcrowd best-mechanism --labels no,yes,unclear -e 1
-    --facts workers=50:answers_per_task=20:prior=no=0.8
-
-    Example: quietcrowd best-mechanism --between 0,10 -e 2 --facts error=1:spread=3 --json
-    """
-
-    epsilon: float = options.EPSILON
-    facts: str = option(
-        metavar="NAME=VALUE",
-        help="By colons: tasks=1000, workers=100, answers_per_task=10, prior=no=0.9, and what "
-        "is assumed of the crowd, as accuracy=0.8 or error=2 (see quietcrowd plan --help).",
-        default="",
-    )
-    as_json: bool = options.JSON
-
-    def run(self) -> None:
-        """Rank the mechanisms, and print them."""
-        domain = self.domain()
-        _, maker = choose_mechanism(f"best:{self.facts}" if self.facts else "best", "--facts")
-        assert isinstance(maker, BestMechanism)
-        ranking = ranking_of(maker.facts, domain, self.epsilon)
-        if self.as_json:
-            typer.echo(json.dumps(ranking.to_dict(), allow_nan=False))
-            return
-        for line in ranking_rows(ranking):
-            typer.echo(line)
-        for one in ranking.left_out:
-            typer.echo(
-                textwrap.fill(
-                    f"Left out: {one}", 80, subsequent_indent="  ", break_on_hyphens=False
-                )
-            )

@@ -1,4 +1,4 @@
-"""``quietcrowd infer`` and ``randomize`` with a store from ``quietcrowd partition``."""
+"""``quietcrowd infer`` and ``randomize`` with a store from ``quietcrowd convert --to store``."""
 
 from __future__ import annotations
 

@@ -170,7 +170,7 @@ def test_sketches_cost_what_the_profiles_of_their_tasks_add_up_to(run, tmp_path)
 def test_budget_of_plain_answers_names_commands_that_take_them(run, folder):
     status, _, errors = run(folder / "answers.csv")
     assert status == 2
-    assert "infer, partition and lab rank with --non-private" in errors
+    assert "infer, convert --to store and lab rank with --non-private" in errors
 
 
 def test_a_poll_with_shuffling_has_a_second_number(run, tmp_path):
