@@ -343,9 +343,9 @@ def test_an_interruption_leaves_no_file(path, monkeypatch, step):
 def test_another_process_sends_the_same(program, path):
     first = opened(path, MECHANISMS["numbers"]).report({TASKS[0]: 4})
     code = (
-        "import sys, quietcrowd as qc;"
+        "import sys, quietcrowd as qc, quietcrowd.mechanisms as other;"
         "m = qc.LaplaceMechanism(domain=qc.Interval(low=0, high=10), epsilon=1.0, fill=None);"
-        "k = qc.Memo.open(sys.argv[1], mechanism=m, tasks=sys.argv[2:], campaign='drugs',"
+        "k = other.Memo.open(sys.argv[1], mechanism=m, tasks=sys.argv[2:], campaign='drugs',"
         " worker='ann', create=False);"
         "print(k.report({sys.argv[2]: 4}).table.values[0]);"
         "sys.exit('quietcrowd._core' in sys.modules)"
