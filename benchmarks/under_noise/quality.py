@@ -20,7 +20,7 @@ DRAWN = {
 }
 """What `make_crowd(kind="guessing")` is given: 100 workers of 100 reports each."""
 
-COLUMNS = ("quality_low", "quality_high")
+COLUMNS = ("accuracy_low", "accuracy_high")
 """Ends of the 90 % intervals in `TruthEstimate.workers`, of a method that has them."""
 
 FLAG = "flag"
@@ -38,7 +38,7 @@ def worker_record(method):
         nothing = np.full(len(workers), np.nan)
         low, high = (workers[c].to_numpy(float) if c in workers else nothing for c in COLUMNS)
         flagged = workers[FLAG].notna().to_numpy(float) if FLAG in workers else nothing
-        return judged_workers(scene, workers["quality"].to_numpy(float), low, high, flagged)
+        return judged_workers(scene, workers["accuracy"].to_numpy(float), low, high, flagged)
 
     return record
 
@@ -77,7 +77,7 @@ def quality_cell(name, epsilon, draws, kept):
         return Scene(reports=label_reports(crowd, epsilon, rng), score=score, about=(crowd.law,))
 
     rivals = {n: worker_record(method) for n, method in LABEL_METHODS.items()}
-    found = measure(("quality", name, epsilon), draws, simulate, rivals | {ORACLE: oracle}, kept)
+    found = measure(("accuracy", name, epsilon), draws, simulate, rivals | {ORACLE: oracle}, kept)
     return Cell(crowd=name, epsilon=epsilon, losses=losses_of(found), fresh=True), found
 
 
@@ -105,7 +105,7 @@ def quality_part(draws, kept, subject, sets=tuple(DRAWN), epsilons=EPSILONS):
     both = [quality_cell(s, e, draws, kept) for s in sets for e in epsilons]
     section = Section(
         "The workers",
-        "Distances of `quality` from the accuracy that a worker was drawn with, on crowds of 100 "
+        "Distances of `accuracy` from the accuracy that a worker was drawn with, on crowds of 100 "
         "workers with 100 reports each and accuracies uniform on .55 to .95. The oracle knows the "
         "truths and the law of the accuracies, and says the median. Who says nothing of a worker "
         "is counted as saying .75.",

@@ -191,7 +191,7 @@ def test_numbers_from_answers_to_truths(run, ratings):
     assert "; method noise-aware, by default; " in errors
     workers = ratings / "w.csv"
     status, _, _ = run("infer", ratings / "r.jsonl", "--method", "moon", "--workers-out", workers)
-    assert list(pd.read_csv(workers)) == ["worker", "error", "quality", "sigma", "answers"]
+    assert list(pd.read_csv(workers)) == ["worker", "error", "weight", "error_sd", "answers"]
     status, output, _ = run("infer", ratings / "r.jsonl", "--method", "median")
     assert output.splitlines()[0] == "task,truth,standard_error,spread,answers"
     assert "by default" not in run("infer", ratings / "r.jsonl", "--method", "median")[2]

@@ -36,6 +36,22 @@ def in_hex(value: Any) -> Any:
     return [in_hex(one) for one in value] if isinstance(value, list) else value
 
 
+RENAMED = {
+    "worker_epsilon": "total_epsilon",
+    "quality_low": "accuracy_low",
+    "quality_high": "accuracy_high",
+    "sigma": "error_sd",
+    "sigma_low": "error_sd_low",
+    "sigma_high": "error_sd_high",
+}
+
+
+def named_as_now(then: dict[str, Any]) -> dict[str, Any]:
+    """Return a document whose members have the names of today in Python."""
+    quality = {"quality": "weight" if "error" in then else "accuracy"}
+    return {(RENAMED | quality).get(name, name): one for name, one in then.items()}
+
+
 def difference(then: Any, now: Any, *, exact: bool, place: str = "") -> str | None:
     """Return where two documents differ; None where they say the same.
 
@@ -49,6 +65,7 @@ def difference(then: Any, now: Any, *, exact: bool, place: str = "") -> str | No
     if type(then) is not type(now):
         return f"{place}: {then!r} then, {now!r} now"
     if isinstance(then, dict):
+        then, now = named_as_now(then), named_as_now(now)
         if then.keys() != now.keys():
             return f"{place}: {sorted(then)} then, {sorted(now)} now"
         pairs = [(f"{place}/{name}", then[name], now[name]) for name in then]

@@ -18,9 +18,9 @@ def test_a_notebook_shows_the_first_rows_and_no_label_as_html():
 @pytest.mark.parametrize(
     ("method", "crowd", "axes"),
     [
-        (qc.WeightedVote(), CROWD, ("confidence", "quality")),
+        (qc.WeightedVote(), CROWD, ("confidence", "accuracy")),
         (qc.Mean(), NUMBERS, ("truth", "error")),
-        (qc.NoiseAware(), NUMBERS, ("truth", "sigma")),
+        (qc.NoiseAware(), NUMBERS, ("truth", "error_sd")),
     ],
     ids=["labels", "numbers", "numbers with a model"],
 )

@@ -9,7 +9,7 @@ CROWD = qc.make_crowd(tasks=20, workers=10, answers_per_task=3)
 def test_columns_and_one_row_per_task_and_worker():
     estimate = WeightedVote().fit(CROWD.answers)
     assert list(estimate.truths.columns) == ["task", "truth", "confidence", "answers", "tied"]
-    found = ["agreement", "quality", "quality_low", "quality_high"]
+    found = ["agreement", "accuracy", "accuracy_low", "accuracy_high"]
     assert list(estimate.workers.columns) == ["worker", *found, "answers"]
     assert len(estimate.truths) == 20
     assert len(estimate.workers) == 10

@@ -46,9 +46,9 @@ def test_labels_of_new_tasks_are_those_of_a_fit_to_all(method):
     whole = method.fit(LABELS.answers).truths.set_index("task")["truth"]
     found = more.truths.set_index("task")["truth"]
     assert (found == whole[found.index]).mean() >= 0.9
-    quality = method.fit(LABELS.answers).workers.set_index("worker")["quality"]
+    quality = method.fit(LABELS.answers).workers.set_index("worker")["accuracy"]
     np.testing.assert_allclose(
-        more.workers.set_index("worker")["quality"][quality.index], quality, atol=0.03
+        more.workers.set_index("worker")["accuracy"][quality.index], quality, atol=0.03
     )
     assert more.n_iter < 12
 
@@ -87,8 +87,8 @@ def test_moon_learns_on(solver):
     found = more.truths.set_index("task")["truth"]
     error = whole.truths.set_index("task")["standard_error"].mean()
     assert np.abs(found - truths[found.index]).max() < 0.3 * error
-    sigma = whole.workers.set_index("worker")["sigma"]
-    ratio = more.workers.set_index("worker")["sigma"][sigma.index] / sigma
+    sigma = whole.workers.set_index("worker")["error_sd"]
+    ratio = more.workers.set_index("worker")["error_sd"][sigma.index] / sigma
     assert 0.8 < ratio.min() <= ratio.max() < 1.25
 
 

@@ -53,7 +53,7 @@ def test_truths_are_answers_whatever_reports_are(kind):
     assert set(found.truths["truth"]) == {"no", "yes"}
     # About 5 % are wrong; that the noise makes it 25 % of 120 has a probability below 1e-9.
     assert qc.error_rate(found, CROWD.truths) < 0.25
-    assert found.workers[["agreement", "quality"]].isna().all(axis=None)
+    assert found.workers[["agreement", "accuracy"]].isna().all(axis=None)
     assert Observations.read(reports, NoiseAware()).summary.domain == CROWD.answers.domain
     again = NoiseAware().fit(reports, found, gold=CROWD.truths.slice(0, 30))
     known = CROWD.truths["label"].to_pylist()[:30]

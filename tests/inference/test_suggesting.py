@@ -113,7 +113,7 @@ def test_a_worker_is_asked_once_and_nothing_twice(labels):
 
 
 def test_a_better_worker_is_worth_more(labels):
-    quality = labels.workers.dropna(subset="quality").sort_values("quality")
+    quality = labels.workers.dropna(subset="accuracy").sort_values("accuracy")
     values = [
         labels.suggest_tasks(1, worker=who)["value"].iloc[0]
         for who in quality["worker"].iloc[[0, -1]]

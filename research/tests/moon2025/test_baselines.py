@@ -114,7 +114,7 @@ def test_it_is_what_it_says(kind, within_bounds):
     estimate = method.fit(reports)
     truths, quality = alternate(reports, method, 4)
     assert estimate.estimates.truths == pytest.approx(truths, abs=1e-8)
-    assert estimate.quality == pytest.approx(quality, abs=1e-10)
+    assert estimate.weight == pytest.approx(quality, abs=1e-10)
 
 
 def test_bounds_draw_truths_at_the_ends_inwards():

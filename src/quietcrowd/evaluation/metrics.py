@@ -143,12 +143,10 @@ class KnownNumbers(Score):
         return float(np.corrcoef(estimated, self.known)[0, 1])
 
     @override
-    def of(
-        self, estimate: TruthEstimate[Any], plain: TruthEstimate[Any] | None
-    ) -> tuple[float, ...]:
+    def of(self, estimate: Any, plain: Any) -> tuple[float, ...]:
         distance = float("nan")
         if plain is not None:
-            moved = np.nan_to_num(estimate.quality) - np.nan_to_num(plain.quality)
+            moved = np.nan_to_num(estimate.weight) - np.nan_to_num(plain.weight)
             distance = float(np.abs(moved).sum() / 2.0)
         return (
             self.mean_absolute_error(estimate),

@@ -51,18 +51,18 @@ def new_figure() -> Any:
 
 
 def plot_estimate(estimate: Any) -> Any:
-    """Plot how certain the truths are, and the quality of the workers."""
+    """Plot how certain the truths and the workers' errors are."""
     figure = new_figure()
     left, right = figure.subplots(1, 2)
     truths, workers = estimate.truths_as("pandas"), estimate.workers_as("pandas")
     if "confidence" in truths:
         left.hist(truths["confidence"].dropna(), bins=np.linspace(0.0, 1.0, 21))
         left.set(xlabel="confidence", ylabel="tasks", title="truths")
-        _plot_intervals(right, workers, "quality")
+        _plot_intervals(right, workers, "accuracy")
     else:
         _plot_intervals(left, _with_ends(truths), "truth")
         left.set_title("truths")
-        _plot_intervals(right, workers, "sigma" if "sigma" in workers else "error")
+        _plot_intervals(right, workers, "error_sd" if "error_sd" in workers else "error")
     right.set_title("workers")
     return figure
 

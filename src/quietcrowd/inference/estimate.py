@@ -47,8 +47,6 @@ class TruthEstimate(ABC, Generic[FrameT_co]):
         Arrays with one entry per task.
     known : ndarray of bool, shape (tasks,)
         Which truths were given as ``gold``.
-    quality : ndarray of float64, shape (workers,)
-        Quality of each worker, NaN if unknown; see the subclass.
     swept : ndarray of uint64
         Hashes of the ids of all tasks, those of earlier estimates included.
     tally : Tally
@@ -73,7 +71,6 @@ class TruthEstimate(ABC, Generic[FrameT_co]):
     answers: Answers
     estimates: Estimates
     known: npt.NDArray[np.bool_]
-    quality: npt.NDArray[np.float64]
     swept: npt.NDArray[np.uint64]
     tally: Any
     state: State | None
@@ -310,8 +307,8 @@ class TruthEstimate(ABC, Generic[FrameT_co]):
     def plot(self) -> Any:
         """Return a Matplotlib figure of the truths' uncertainty and the workers' quality.
 
-        For labels a histogram of confidences and intervals of quality; for numbers the truths with
-        two standard errors, and the workers' errors.
+        For labels a histogram of confidences and intervals of accuracies; for numbers the truths
+        with two standard errors, and the workers' errors.
 
         Raises
         ------
@@ -347,8 +344,8 @@ class LabelEstimate(TruthEstimate[FrameT_co]):
     """Estimated labels.
 
     ``truths`` has columns ``task``, ``truth``, ``confidence``, ``answers``, ``tied``, and those of
-    the method, such as ``easiness``; ``workers`` has ``worker``, ``agreement``, ``quality``,
-    ``quality_low``, ``quality_high``, ``answers``. Values are missing for a task without answers
+    the method, such as ``easiness``; ``workers`` has ``worker``, ``agreement``, ``accuracy``,
+    ``accuracy_low``, ``accuracy_high``, ``answers``. Values are missing for a task without answers
     whose truth is not known, and for a worker without answers.
 
     Attributes
@@ -357,25 +354,26 @@ class LabelEstimate(TruthEstimate[FrameT_co]):
         Codes, confidences and ties, one entry per task.
     agreement : ndarray of float64, shape (workers,)
         Fraction of each worker's answers that agree with the estimates.
-    quality : ndarray of float64, shape (workers,)
+    accuracy : ndarray of float64, shape (workers,)
         Accuracy of each worker's answers, without the noise if its channel is known; NaN also if
         the reports carry too little information.
-    quality_low, quality_high : ndarray of float64, shape (workers,)
+    accuracy_low, accuracy_high : ndarray of float64, shape (workers,)
         Ends of a 90 % interval of the accuracy.
     flag : ndarray of str or None, shape (workers,), or None
         Column of ``workers`` if the method flags workers whose reports look like those of no honest
-        worker: "constant", "random", "opposite" or "not randomised".
+        worker: "constant", "random", "opposite" or "unrandomized".
     """
 
     estimates: LabelEstimates
     agreement: npt.NDArray[np.float64]
-    quality_low: npt.NDArray[np.float64]
-    quality_high: npt.NDArray[np.float64]
+    accuracy: npt.NDArray[np.float64]
+    accuracy_low: npt.NDArray[np.float64]
+    accuracy_high: npt.NDArray[np.float64]
     flag: npt.NDArray[Any] | None = None
 
     @override
     def _worker_columns(self) -> dict[str, npt.NDArray[Any]]:
-        names = ("agreement", "quality", "quality_low", "quality_high")
+        names = ("agreement", "accuracy", "accuracy_low", "accuracy_high")
         known = {name: getattr(self, name) for name in names}
         return known if self.flag is None else {**known, "flag": self.flag}
 
@@ -419,7 +417,7 @@ class NumericEstimate(TruthEstimate[FrameT_co]):
     """Estimated numbers.
 
     ``truths`` has columns ``task``, ``truth``, ``standard_error``, ``spread``, ``answers``;
-    ``workers`` has ``worker``, ``error``, ``quality``, ``answers``. Values are missing for tasks
+    ``workers`` has ``worker``, ``error``, ``weight``, ``answers``. Values are missing for tasks
     and workers without answers, and standard errors that the method does not know, such as that of
     the mean of a single answer. The standard error of a known truth is 0. Standard errors include
     the noise, but no bias of filled-in answers.
@@ -430,20 +428,21 @@ class NumericEstimate(TruthEstimate[FrameT_co]):
         Numbers, standard errors and spreads, one entry per task.
     error : ndarray of float64, shape (workers,)
         Root mean square error of each worker's answers, or of its reports, noise included.
-    quality : ndarray of float64, shape (workers,)
+    weight : ndarray of float64, shape (workers,)
         Weight of each worker's answers; the weights sum to 1.
-    sigma : ndarray of float64, shape (workers,), or None
+    error_sd : ndarray of float64, shape (workers,), or None
         Standard deviation of each worker's errors without the noise, if the method models it.
-    sigma_low, sigma_high : ndarray of float64, shape (workers,), or None
-        Ends of a central 90 % interval of ``sigma``, if the method has its posterior; NaN if it is
-        almost uninformative.
+    error_sd_low, error_sd_high : ndarray of float64, shape (workers,), or None
+        Ends of a central 90 % interval of ``error_sd``, if the method has its posterior; NaN if it
+        is almost uninformative.
     """
 
     estimates: NumericEstimates
     error: npt.NDArray[np.float64]
-    sigma: npt.NDArray[np.float64] | None = None
-    sigma_low: npt.NDArray[np.float64] | None = None
-    sigma_high: npt.NDArray[np.float64] | None = None
+    weight: npt.NDArray[np.float64]
+    error_sd: npt.NDArray[np.float64] | None = None
+    error_sd_low: npt.NDArray[np.float64] | None = None
+    error_sd_high: npt.NDArray[np.float64] | None = None
 
     @override
     def _posterior(self) -> dict[str, pa.Array]:
@@ -458,9 +457,11 @@ class NumericEstimate(TruthEstimate[FrameT_co]):
 
     @override
     def _worker_columns(self) -> dict[str, npt.NDArray[np.float64]]:
-        given = {name: getattr(self, name) for name in ("sigma", "sigma_low", "sigma_high")}
+        given = {
+            name: getattr(self, name) for name in ("error_sd", "error_sd_low", "error_sd_high")
+        }
         known = {name: column for name, column in given.items() if column is not None}
-        return {"error": self.error, "quality": self.quality, **known}
+        return {"error": self.error, "weight": self.weight, **known}
 
 
 def truth_columns(

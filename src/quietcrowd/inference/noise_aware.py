@@ -42,11 +42,11 @@ class NoiseAware(FittingMethod):
     - **Labels**: reports of a public table, also with NULL as a label, and with secret flip
       probabilities of the workers; and reports that are sets of labels. ``truths`` have the
       probability of the label as ``confidence``. ``workers`` have a column ``flag``: "constant",
-      "random", "opposite" or "not randomised" for reports that look like those of no honest worker.
+      "random", "opposite" or "unrandomized" for reports that look like those of no honest worker.
     - **Numbers**: reports with Laplace noise of a public scale, also if unanswered tasks are filled
       in, with or without a noisy participation bit; and bounded reports, like those of
       `PiecewiseMechanism`. ``standard_error`` is the standard deviation of the posterior;
-      ``workers`` have a column ``sigma`` with an interval.
+      ``workers`` have a column ``error_sd`` with an interval.
 
     ``estimate.posterior`` has the probability of every label, or quantiles of every number.
     Assumptions and limits: ``docs/noise-aware.md``.

@@ -110,7 +110,7 @@ def _check_small_cases(method: FittingMethod) -> None:
     silent = fit(method, read([("a", "u", 1)], workers=["u", "v"], tasks=["a", "b"]))
     assert silent.workers["answers"].tolist() == [1, 0]
     assert silent.workers["agreement"].isna().tolist() == [False, True]
-    assert silent.workers["quality"].isna().tolist() == [True, True], (
+    assert silent.workers["accuracy"].isna().tolist() == [True, True], (
         "no other worker carries information"
     )
     assert silent.truths["answers"].tolist() == [1, 0]

@@ -64,11 +64,11 @@ def _check_errors(method: FittingMethod, answers: Answers) -> None:
     ends = table.groupby("task")["label"].agg(["min", "max"])
     within = table.groupby("task")["truth"].first().between(ends["min"] - 1e-9, ends["max"] + 1e-9)
     assert within.all(), "a truth lies outside of its task's answers"
-    assert abs(np.nansum(estimate.quality) - 1) < 1e-9, "qualities do not sum to 1"
+    assert abs(np.nansum(estimate.weight) - 1) < 1e-9, "qualities do not sum to 1"
 
 
 def _check_standard_errors(estimate: NumericEstimate, table: pd.DataFrame) -> None:
-    weights = estimate.quality[estimate.answers.worker_codes]
+    weights = estimate.weight[estimate.answers.worker_codes]
     parts = table.assign(weight=weights, part=(weights * (table["label"] - table["truth"])) ** 2)
     sums = parts.groupby("task")[["weight", "part"]].sum()
     counts = parts.groupby("task").size()
@@ -89,7 +89,7 @@ def _check_units(method: FittingMethod, answers: Answers) -> None:
         err_msg="the unit of the answers matters",
     )
     np.testing.assert_allclose(moved.error, expected.error * 250.0, rtol=1e-6)
-    np.testing.assert_allclose(moved.quality, expected.quality, rtol=1e-6)
+    np.testing.assert_allclose(moved.weight, expected.weight, rtol=1e-6)
 
 
 def _check_small_cases(method: FittingMethod) -> None:
@@ -105,7 +105,7 @@ def _check_small_cases(method: FittingMethod) -> None:
     assert same.truths["spread"].tolist() == [0.0, 0.0, 0.0]
     silent = fit(method, read([("a", "u", 1.0)], workers=["u", "v"], tasks=["a", "b"]))
     assert silent.workers["answers"].tolist() == [1, 0]
-    assert silent.workers["quality"].isna().tolist() == [False, True]
+    assert silent.workers["weight"].isna().tolist() == [False, True]
     assert silent.workers["error"].isna().tolist() == [False, True]
     assert silent.truths["truth"].isna().tolist() == [False, True]
     assert silent.truths["spread"].isna().tolist() == [False, True]

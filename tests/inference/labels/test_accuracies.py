@@ -20,7 +20,7 @@ METHODS = {
     "glad": qc.GLAD(),
     "crh": CRH(loss="zero-one"),
 }
-COLUMNS = ["quality", "quality_low", "quality_high"]
+COLUMNS = ["accuracy", "accuracy_low", "accuracy_high"]
 
 
 def crowd(labels=2, tasks=200, workers=100, each=50, right=(0.55, 0.95), seed=0):
@@ -64,9 +64,9 @@ def test_quality_is_the_accuracy_of_answers(name, labels, epsilon, most):
         answers, _, accuracy = crowd(labels=labels, seed=seed)
         with ignores_noise():
             found = judged(METHODS[name], noisy(answers, epsilon, seed=seed))
-        errors.append(abs(found["quality"] - accuracy).mean())
-        covered.append(found["quality_low"].le(accuracy) & found["quality_high"].ge(accuracy))
-        widths.append((found["quality_high"] - found["quality_low"]).median())
+        errors.append(abs(found["accuracy"] - accuracy).mean())
+        covered.append(found["accuracy_low"].le(accuracy) & found["accuracy_high"].ge(accuracy))
+        widths.append((found["accuracy_high"] - found["accuracy_low"]).median())
     assert np.mean(errors) < most
     assert 0.84 < np.mean(covered) < 0.95
     assert np.mean(widths) < 0.4
@@ -79,7 +79,7 @@ def test_nobody_is_right_because_the_truths_are_of_his_own_making(name):
     answers, _, accuracy = crowd(tasks=500, each=3, workers=15, right=(0.5, 0.6))
     with ignores_noise():
         found = judged(METHODS[name], noisy(answers, 1.0))
-    assert not (found["quality_low"] > accuracy.max() + 0.1).any()
+    assert not (found["accuracy_low"] > accuracy.max() + 0.1).any()
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -90,8 +90,8 @@ def test_known_truths_tell_most(name):
     right = answers.values == truths["label"].to_numpy()[answers.task_codes]
     counts = np.bincount(answers.worker_codes, right) / answers.answers_per_worker
     order = np.argsort(answers.workers.to_numpy(zero_copy_only=False))
-    assert abs(found["quality"].to_numpy() - counts[order]).max() < 0.06
-    assert abs(found["quality"].to_numpy() - counts[order]).mean() < 0.02
+    assert abs(found["accuracy"].to_numpy() - counts[order]).max() < 0.06
+    assert abs(found["accuracy"].to_numpy() - counts[order]).mean() < 0.02
 
 
 def test_silence_that_is_hidden_is_taken_out():
@@ -101,8 +101,8 @@ def test_silence_that_is_hidden_is_taken_out():
     with ignores_noise():
         reports = noisy(qc.Answers.from_frame(kept, answers.domain), 3.0, null="category")
         found = judged(qc.WeightedVote(), reports)
-    assert abs(found["quality"] - accuracy).mean() < 0.06
-    assert abs((found["quality"] - accuracy).mean()) < 0.02
+    assert abs(found["accuracy"] - accuracy).mean() < 0.06
+    assert abs((found["accuracy"] - accuracy).mean()) < 0.02
 
 
 def test_a_channel_that_is_no_randomised_response():
@@ -116,10 +116,10 @@ def test_a_channel_that_is_no_randomised_response():
     accuracies = Accuracies.of(summary)
     found = accuracies.estimate(accuracies.histograms(Partition.of(reports), OwnVotes()))
     order = answers.workers.to_numpy(zero_copy_only=False)
-    assert abs(found["quality"] - accuracy[order]).mean() < 0.07
+    assert abs(found["accuracy"] - accuracy[order]).mean() < 0.07
     assert (
         np.mean(
-            (found["quality_low"] <= accuracy[order]) & (accuracy[order] <= found["quality_high"])
+            (found["accuracy_low"] <= accuracy[order]) & (accuracy[order] <= found["accuracy_high"])
         )
         > 0.84
     )
@@ -146,8 +146,8 @@ def test_with_one_label_every_answer_is_right():
 def test_more_answers_make_the_interval_narrower():
     answers, truths, accuracy = crowd(tasks=8_000, each=20, workers=20)
     found = judged(qc.WeightedVote(), answers, gold=truths)
-    assert (found["quality_high"] - found["quality_low"]).max() < 0.02
-    assert abs(found["quality"] - accuracy).max() < 0.02
+    assert (found["accuracy_high"] - found["accuracy_low"]).max() < 0.02
+    assert abs(found["accuracy"] - accuracy).max() < 0.02
 
 
 def test_neither_threads_nor_more_tasks_in_a_second_step_change_much_or_a_bit():

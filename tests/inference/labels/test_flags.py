@@ -8,9 +8,9 @@ from attrs import evolve
 import quietcrowd as qc
 from quietcrowd.inference.labels.flags import (
     CONSTANT,
-    NOT_RANDOMISED,
     OPPOSITE,
     RANDOM,
+    UNRANDOMIZED,
     honest_flags,
 )
 
@@ -112,13 +112,13 @@ def test_workers_who_skip_the_randomiser():
     values = np.where(np.array(workers) < BAD, told, table.values).astype(table.values.dtype)
     kept = evolve(reports, table=evolve(table, values=values))
     found = qc.NoiseAware().fit(kept).workers.sort_values("worker")["flag"].to_numpy()
-    assert (found[:BAD] == NOT_RANDOMISED).mean() >= 0.8
-    assert not (found[BAD:] == NOT_RANDOMISED).any()
+    assert (found[:BAD] == UNRANDOMIZED).mean() >= 0.8
+    assert not (found[BAD:] == UNRANDOMIZED).any()
 
 
 def test_plain_answers_and_single_labels():
     crowd = qc.make_crowd(tasks=30, workers=10, random_state=1)
-    assert NOT_RANDOMISED not in set(qc.NoiseAware().fit(crowd.answers).workers["flag"])
+    assert UNRANDOMIZED not in set(qc.NoiseAware().fit(crowd.answers).workers["flag"])
     frame = crowd.answers.to_frame().assign(label="no")
     alone = qc.Answers.from_frame(frame, qc.Categorical(["no"]))
     assert qc.NoiseAware().fit(alone).workers["flag"].isna().all()

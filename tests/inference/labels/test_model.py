@@ -45,8 +45,8 @@ def test_quality_is_corrected_for_a_known_channel():
         workers = WeightedVote().fit(reports).workers
     plain = WeightedVote().fit(CROWD.answers).workers
     assert workers["agreement"].max() < 0.9
-    assert abs(workers["quality"] - plain["quality"]).mean() < 0.05
-    assert workers["quality"].between(workers["quality_low"], workers["quality_high"]).all()
+    assert abs(workers["accuracy"] - plain["accuracy"]).mean() < 0.05
+    assert workers["accuracy"].between(workers["accuracy_low"], workers["accuracy_high"]).all()
 
 
 @pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning")
@@ -58,8 +58,8 @@ def test_quality_is_that_of_answers_though_flips_are_secret():
         workers = WeightedVote().fit(reports).workers.set_index("worker")
     frame = CROWD.answers.to_frame().merge(CROWD.truths.to_pandas(), on="task")
     right = (frame["label_x"] == frame["label_y"]).groupby(frame["worker"]).mean()
-    assert abs(workers["quality"] - right).mean() < 0.08
-    assert (workers["quality"] - workers["agreement"]).mean() > 0.05
+    assert abs(workers["accuracy"] - right).mean() < 0.08
+    assert (workers["accuracy"] - workers["agreement"]).mean() > 0.05
 
 
 @pytest.mark.parametrize("labels", [2, 3, nightly(4), 5, nightly(7)])
@@ -69,7 +69,7 @@ def test_quality_is_missing_where_reports_tell_nothing(labels):
     mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=0.0)
     with ignores_noise():
         workers = MajorityVote().fit(mechanism.randomize(crowd.answers)).workers
-    assert workers["quality"].isna().all()
+    assert workers["accuracy"].isna().all()
     assert workers["agreement"].notna().all()
 
 
@@ -182,7 +182,7 @@ def test_no_estimate_depends_on_the_order_of_rows_or_the_names_of_workers(
         for estimate in (one, other)
     )
     pd.testing.assert_frame_equal(left, right, check_exact=True)
-    columns = ["agreement", "quality", "quality_low", "quality_high"]
+    columns = ["agreement", "accuracy", "accuracy_low", "accuracy_high"]
     renamed = one.workers.assign(worker=one.workers["worker"].map(names)).set_index("worker")
     found = other.workers.set_index("worker").loc[renamed.index]
     pd.testing.assert_frame_equal(renamed[columns], found[columns], check_exact=True)

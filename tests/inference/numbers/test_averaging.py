@@ -73,7 +73,7 @@ def test_weighted_mean_is_algorithm_1():
     assert estimate.estimates.truths == pytest.approx(truths, abs=1e-6)
     assert estimate.error == pytest.approx(error, abs=1e-6)
     # The weights that gave the truths are those of the sweep before.
-    assert estimate.quality == pytest.approx((1 / error) / (1 / error).sum(), rel=1e-5)
+    assert estimate.weight == pytest.approx((1 / error) / (1 / error).sum(), rel=1e-5)
 
 
 @pytest.mark.nightly
@@ -93,7 +93,7 @@ def test_a_worker_alone_on_a_task_does_not_capture_it():
     rows += [(task, "alone", 3.0) for task in range(1, 6)]
     frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
     estimate = WeightedMean(floor=0.05).fit(frame)
-    assert estimate.quality.max() < 0.9
+    assert estimate.weight.max() < 0.9
     assert np.isfinite(estimate.estimates.truths).all()
 
 
@@ -104,7 +104,7 @@ def test_good_workers_count_more():
     true_error = np.bincount(CROWD.answers.worker_codes, errors) / np.bincount(
         CROWD.answers.worker_codes
     )
-    assert np.corrcoef(estimate.quality, -true_error)[0, 1] > 0.7
+    assert np.corrcoef(estimate.weight, -true_error)[0, 1] > 0.7
 
 
 @pytest.mark.parametrize("method", [Mean(), Median(), WeightedMean()])
@@ -186,7 +186,7 @@ def test_a_start_from_other_workers():
     cold = WeightedMean().fit(CROWD.answers)
     some = Answers.from_frame(CROWD.answers.to_frame().query("worker >= 10"), CROWD.answers.domain)
     warm = WeightedMean(max_iter=1).fit(some, start=cold)
-    assert len(warm.quality) == 20
+    assert len(warm.weight) == 20
     with pytest.raises(ParameterError, match="start must be an estimate of WeightedMean"):
         WeightedMean().fit(some, start=Mean().fit(some))
 

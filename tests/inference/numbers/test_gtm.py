@@ -96,7 +96,7 @@ def test_a_worker_of_one_answer_does_not_capture_its_task():
     rows = [(task, f"w{i}", rng.normal(5, 1)) for task in range(20) for i in range(6)]
     lone = np.mean([row[2] for row in rows if row[0] == 0]) + 0.01
     frame = pd.DataFrame([*rows, (0, "lone", lone)], columns=["task", "worker", "label"])
-    quality = GTM().fit(frame).workers.set_index("worker")["quality"]
+    quality = GTM().fit(frame).workers.set_index("worker")["weight"]
     assert quality["lone"] < 2 * quality.drop("lone").median()
 
 

@@ -109,7 +109,7 @@ def test_iterations_are_those_of_dense_matrices(frame, n_iter, known):
     estimate = method.fit(frame, gold=gold)
     assert estimate.n_iter == n_iter
     assert estimate.history == pytest.approx(history, abs=1e-10)
-    quality = pd.Series(estimate.quality, index=estimate.workers["worker"])
+    quality = pd.Series(estimate.weight, index=estimate.workers["worker"])
     expected = reliability / reliability.sum()
     assert quality.loc[dense.workers].to_numpy() == pytest.approx(expected, abs=1e-10)
     for task, truth in estimate.truths[["task", "truth"]].itertuples(index=False):
@@ -135,7 +135,7 @@ def test_two_claims():
     residual = (1 - np.exp(-2)) / 2
     assert estimate.history == pytest.approx([-np.log(2) * residual / 2], abs=1e-14)
     assert estimate.estimates.truths.tolist() == [4.0]
-    assert estimate.quality.tolist() == [0.5, 0.5]
+    assert estimate.weight.tolist() == [0.5, 0.5]
 
 
 def test_claims_of_which_most_are_equal():
@@ -144,7 +144,7 @@ def test_claims_of_which_most_are_equal():
     losses = np.array([2, 2, 8]) / 9 / 3
     shares = losses / losses.sum()
     assert estimate.history == pytest.approx([losses @ np.log(shares) / 3], abs=1e-14)
-    assert estimate.quality == pytest.approx(np.log(shares) / np.log(shares).sum(), abs=1e-14)
+    assert estimate.weight == pytest.approx(np.log(shares) / np.log(shares).sum(), abs=1e-14)
     assert estimate.estimates.truths.tolist() == [0.0]
 
 
@@ -162,7 +162,7 @@ def test_known_truths_tell_who_is_right():
     rows = [(task, worker, float(task + worker // 3)) for task in range(6) for worker in range(6)]
     gold = pd.DataFrame({"task": range(5), "label": np.arange(5.0)})
     estimate = KDEm().fit(frame_of(*rows), gold=gold)
-    assert estimate.quality[:3].min() > 2 * estimate.quality[3:].max()
+    assert estimate.weight[:3].min() > 2 * estimate.weight[3:].max()
     assert estimate.estimates.truths[5] < 5.1
 
 
@@ -181,7 +181,7 @@ def test_a_worker_who_is_always_far_off_counts_less():
     rows = [(task, worker, rng.normal(task, 1.0)) for task in range(30) for worker in range(8)]
     rows += [(task, 8, task + 40.0) for task in range(30)]
     estimate = KDEm().fit(frame_of(*rows))
-    assert np.argmin(estimate.quality) == 8
+    assert np.argmin(estimate.weight) == 8
     assert np.abs(estimate.estimates.truths - np.arange(30)).max() < 1.5
 
 
@@ -211,13 +211,13 @@ def test_any_table(frame, truth):
     slack = 1e-9 * (1 + np.ptp(frame["label"]) + frame["label"].abs().max())
     assert (found >= claims["min"] - slack).all()
     assert (found <= claims["max"] + slack).all()
-    assert estimate.quality.sum() == pytest.approx(1)
+    assert estimate.weight.sum() == pytest.approx(1)
 
 
 def test_one_worker_alone():
     estimate = KDEm().fit(frame_of((0, "u", 1.0), (1, "u", 7.0), (2, "u", 3.0)))
     assert estimate.estimates.truths.tolist() == [1.0, 7.0, 3.0]
-    assert estimate.quality.tolist() == [1.0]
+    assert estimate.weight.tolist() == [1.0]
     assert estimate.converged
 
 
@@ -227,13 +227,13 @@ def test_a_worker_with_one_answer_and_a_constant_task():
     assert estimate.estimates.truths.tolist() == pytest.approx([5.0, 1.0])
     assert estimate.estimates.spread[0] == 0.0
     # Nothing speaks against worker 3, and the task it answered costs nobody anything.
-    assert estimate.quality.argmax() == 3
-    assert np.isfinite(estimate.quality).all()
+    assert estimate.weight.argmax() == 3
+    assert np.isfinite(estimate.weight).all()
 
 
 def test_a_mean_has_the_standard_error_of_a_weighted_mean():
     mean = KDEm(truth="mean").fit(one_task(1.0, 2.0, 4.0))
-    weights, truth = mean.quality, mean.estimates.truths[0]
+    weights, truth = mean.weight, mean.estimates.truths[0]
     parts = weights * (np.array([1.0, 2.0, 4.0]) - truth)
     expected = np.sqrt((parts**2).sum() * 3 / 2)
     assert mean.estimates.standard_error == pytest.approx([expected], rel=1e-9)

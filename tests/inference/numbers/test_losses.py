@@ -126,8 +126,8 @@ def test_catd_takes_the_lower_quantile():
         columns=["task", "worker", "label"],
     )
     workers = CATD(smoothing=0.0, max_iter=1).fit(frame).workers.set_index("worker")
-    many = workers["quality"].drop("few") * workers["error"].drop("few") ** 2
-    assert workers.loc["few", "quality"] * workers.loc["few", "error"] ** 2 < 0.2 * many.min()
+    many = workers["weight"].drop("few") * workers["error"].drop("few") ** 2
+    assert workers.loc["few", "weight"] * workers.loc["few", "error"] ** 2 < 0.2 * many.min()
 
 
 def test_the_weights_of_crh_are_the_least_costly():
@@ -152,7 +152,7 @@ def captured(method):
     rows.append((0, "lone", lone))
     frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
     estimate = method.fit(Answers.from_frame(frame, Interval(low=-100, high=100)))
-    quality = estimate.workers.set_index("worker")["quality"]
+    quality = estimate.workers.set_index("worker")["weight"]
     return quality["lone"] / quality.drop("lone").median()
 
 
@@ -202,7 +202,7 @@ def test_tasks_in_different_units_count_alike():
             rows.append((task, i, unit * (5.0 + sigma * rng.normal())))
     frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
     good = {
-        divisor: CRH(divisor=divisor).fit(frame).workers["quality"][:4].sum()
+        divisor: CRH(divisor=divisor).fit(frame).workers["weight"][:4].sum()
         for divisor in (None, "variance")
     }
     assert good[None] < 0.5 < good["variance"]
@@ -224,7 +224,7 @@ def test_all_answers_equal_is_no_loss():
         columns=["task", "worker", "label"],
     )
     for method in (CRH(), CRH(loss="absolute"), CATD()):
-        assert method.fit(frame).quality == pytest.approx(np.full(3, 1 / 3))
+        assert method.fit(frame).weight == pytest.approx(np.full(3, 1 / 3))
 
 
 def test_the_loss_says_what_answers_are():

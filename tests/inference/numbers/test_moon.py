@@ -143,7 +143,7 @@ def test_em_finds_the_mode_of_the_posterior():
     def loss(point):
         return -posterior(reports.table, scale, method.alpha, beta, point[:15], np.exp(point[15:]))
 
-    here = np.concatenate([found.estimates.truths, 2 * np.log(found.sigma)])
+    here = np.concatenate([found.estimates.truths, 2 * np.log(found.error_sd)])
     bounds = [(0, DOMAIN.width)] * 15 + [(None, None)] * 12
     for start in (here, np.concatenate([np.clip(truths, 0, 10), np.zeros(12)])):
         best = optimize.minimize(loss, start, bounds=bounds, method="L-BFGS-B", tol=1e-14)
@@ -197,7 +197,7 @@ def test_lagrange_rests_where_its_equations_hold(variant):
     assert found.state.weights == pytest.approx(weights / weights.max(), rel=1e-3)
     weight = found.state.weights[table.worker_codes]
     if variant == "mixture":
-        law = NormalLaplace(found.sigma[table.worker_codes], channel.scale)
+        law = NormalLaplace(found.error_sd[table.worker_codes], channel.scale)
         slopes = weight * law.score(errors)
     else:
         slopes = weight * errors
@@ -231,13 +231,13 @@ def test_much_noise_gives_nearly_the_median():
 def test_it_tells_the_workers_apart():
     answers, _, sigma = crowd(60, 400, seed=3)
     found = MOON().fit(reports_of(answers, 50.0))
-    good, bad = found.sigma[sigma < 1], found.sigma[sigma > 1]
+    good, bad = found.error_sd[sigma < 1], found.error_sd[sigma > 1]
     assert np.median(good) == pytest.approx(0.3, abs=0.05)
     # Answers that leave the domain are clipped: the bad workers' errors are less than 3.
     assert np.median(bad) == pytest.approx(2.5, abs=0.4)
     assert good.max() < bad.min()
-    assert found.workers["sigma"].to_numpy() == pytest.approx(found.sigma)
-    assert np.nansum(found.quality) == pytest.approx(1.0)
+    assert found.workers["error_sd"].to_numpy() == pytest.approx(found.error_sd)
+    assert np.nansum(found.weight) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("epsilon", [2.0, 10.0])
@@ -322,7 +322,7 @@ def test_degenerate_tables(variant, solver, epsilon):
         with ignores_noise():
             found = MOON(variant=variant, solver=solver).fit(reports)
         assert np.isfinite(found.estimates.truths).all(), name
-        assert np.isfinite(found.sigma).all(), name
+        assert np.isfinite(found.error_sd).all(), name
         assert np.isfinite(found.history).all(), name
 
 
@@ -343,7 +343,7 @@ def test_a_worker_of_one_answer_does_not_capture_its_task(solver, epsilon):
     frame.loc[len(frame)] = [0, 99, lone]
     table = Answers.from_frame(frame.astype({"task": int, "worker": int}), DOMAIN)
     data = table if epsilon is None else reports_of(table, epsilon)
-    found = MOON(solver=solver).fit(data).workers.set_index("worker")["quality"]
+    found = MOON(solver=solver).fit(data).workers.set_index("worker")["weight"]
     assert found[99] < 9 * found.drop(99).median(), "it counts no more than the prior allows"
 
 
@@ -468,7 +468,7 @@ def test_a_warm_start_ends_where_a_cold_one_does(method, earlier):
     reports = reports_of(answers, 5.0, seed=2)
     cold, warm = method.fit(reports), method.fit(reports, start=start)
     assert warm.estimates.truths == pytest.approx(cold.estimates.truths, abs=0.03)
-    assert warm.sigma == pytest.approx(cold.sigma, rel=0.1)
+    assert warm.error_sd == pytest.approx(cold.error_sd, rel=0.1)
 
 
 def test_with_a_prior_the_warning_says_where_truths_are_drawn_to():

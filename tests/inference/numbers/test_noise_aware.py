@@ -222,13 +222,14 @@ def test_answers_that_are_cut_off_are_told_from_others():
 
 def test_workers_have_a_sigma_with_an_interval():
     workers = numbers().fit(CROWD.answers).workers
-    assert workers["quality"].sum() == pytest.approx(1.0)
+    assert workers["weight"].sum() == pytest.approx(1.0)
     assert (
-        (workers["sigma_low"] < workers["sigma"]) & (workers["sigma"] < workers["sigma_high"])
+        (workers["error_sd_low"] < workers["error_sd"])
+        & (workers["error_sd"] < workers["error_sd_high"])
     ).all()
     good = workers["worker"].astype(int) < 15
-    assert (workers["sigma"][good] < 1.0).all()
-    assert (workers["sigma"][~good] > 1.0).all()
+    assert (workers["error_sd"][good] < 1.0).all()
+    assert (workers["error_sd"][~good] > 1.0).all()
 
 
 def test_what_it_cannot_read_is_refused(monkeypatch):

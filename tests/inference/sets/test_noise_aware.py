@@ -204,12 +204,12 @@ def test_intervals_of_quality_hold_how_often_workers_are_right():
         random_state=7,
     )
     workers = qc.NoiseAware().fit(reported(crowd, 3.0)).workers.set_index("worker")
-    told = workers["quality"].notna()
+    told = workers["accuracy"].notna()
     assert told.sum() > 20
     truths = crowd.truths.to_pandas().set_index("task")["label"]
     frame = crowd.answers.to_frame()
     right = (frame["label"] == frame["task"].map(truths)).groupby(frame["worker"]).mean()
-    inside = (right >= workers["quality_low"]) & (right <= workers["quality_high"])
+    inside = (right >= workers["accuracy_low"]) & (right <= workers["accuracy_high"])
     assert inside[told].mean() > 0.75
 
 
@@ -252,7 +252,7 @@ def test_reports_that_tell_nothing_are_told_of():
     with pytest.warns(NoSignalWarning, match="carry no information about the answers"):
         estimate = qc.NoiseAware().fit(reported(epsilon=0.0))
     assert len(estimate.truths) == 150
-    assert estimate.workers["quality"].isna().all()
+    assert estimate.workers["accuracy"].isna().all()
 
 
 @pytest.mark.parametrize(

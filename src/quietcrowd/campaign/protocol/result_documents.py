@@ -91,7 +91,8 @@ class Results(_Found):
         "serves have one truth, from each report once."
     )
     workers: list[JsonObject] = Field(
-        description="worker, quality, of labels also agreement, quality_low and quality_high, "
+        description="worker, of labels agreement, accuracy, accuracy_low and "
+        "accuracy_high, of numbers weight, "
         "reports, losses: answer_epsilon, total_epsilon, and their tails answer_tail, total_tail; "
         "by the method."
     )

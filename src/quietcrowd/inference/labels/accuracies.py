@@ -185,7 +185,7 @@ class Accuracies:
     def estimate(
         self, histograms: npt.NDArray[np.int64], *, medians: bool = False
     ) -> dict[str, _Floats]:
-        """Return ``quality`` of the workers, and the ends of a 90 % interval.
+        """Return ``accuracy`` of the workers, and the ends of a 90 % interval.
 
         All are NaN if the interval is wider than nine tenths of the prior interval.
 
@@ -197,7 +197,7 @@ class Accuracies:
             Whether to return the posterior ``median`` of each worker's accuracy, too.
         """
         summary = self.summary
-        names = ("quality", "quality_low", "quality_high", "median")[: 3 + medians]
+        names = ("accuracy", "accuracy_low", "accuracy_high", "median")[: 3 + medians]
         answered = summary.answers_per_worker > 0
         if summary.labels == 1:
             return {name: np.where(answered, 1.0, np.nan) for name in names}

@@ -14,7 +14,7 @@ from quietcrowd.inference.labels.reports import WorkerReports
 _Floats = npt.NDArray[np.float64]
 
 CONSTANT, RANDOM, OPPOSITE = "constant", "random", "opposite"
-NOT_RANDOMISED = "not randomised"
+UNRANDOMIZED = "unrandomized"
 
 LIKELY = 0.9
 """Probability from which a worker is flagged as constant."""
@@ -63,7 +63,7 @@ def worker_flags(
     for start in range(0, reports.workers if laws else 0, WORKERS_AT_ONCE):
         some = slice(start, start + WORKERS_AT_ONCE)
         likelier = _unrandomised(reports, laws, counts[some] / unit, reports.kind[some])
-        flags[some][likelier > DECISIVE] = NOT_RANDOMISED
+        flags[some][likelier > DECISIVE] = UNRANDOMIZED
     return flags
 
 

@@ -199,10 +199,10 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
 
     @override
     def workers(self, tally: CrowdTally, state: CrowdState | None) -> dict[str, npt.NDArray[Any]]:
-        """Return agreement, quality and flags; NaN and None if reports are no answers."""
+        """Return agreement, accuracy and flags; NaN and None if reports are no answers."""
         assert state is not None
         if self.summary.other_reports:
-            names = ("agreement", "quality", "quality_low", "quality_high")
+            names = ("agreement", "accuracy", "accuracy_low", "accuracy_high")
             nothing = {name: np.full(self.summary.workers, np.nan) for name in names}
             return {**nothing, "flag": np.full(self.summary.workers, None, object)}
         found = self.accuracies.estimate(tally.histograms, medians=True)

@@ -178,7 +178,7 @@ class NumericModel(Model[MethodT, StateT, TallyT]):
         total = integer_sums.exact_sum(weights, self.summary.workers)
         return {
             "error": self.error(tally) * self.summary.extent,
-            "quality": np.where(weights > 0, weights / total, np.nan),
+            "weight": np.where(weights > 0, weights / total, np.nan),
         }
 
 

@@ -295,7 +295,7 @@ class MOONModel(
         assert state is not None
         silent = self.summary.answers_per_worker == 0
         sigma = np.where(silent, np.nan, np.sqrt(state.variance) * self.summary.extent)
-        return {**super().workers(tally, state), "sigma": sigma}
+        return {**super().workers(tally, state), "error_sd": sigma}
 
     @override
     def warnings(
@@ -347,7 +347,7 @@ class MOON(NumericMethod):
     Truths are kept between the bounds of the public grid. For the mixture the standard error of a
     truth is the inverse root of the curvature of its log likelihood, for known variances, and at
     most that of a uniform number between the bounds; for the other variants it is that of a
-    weighted mean. ``workers`` has a column ``sigma``. For non-private answers all variants are
+    weighted mean. ``workers`` has a column ``error_sd``. For non-private answers all variants are
     ``"quadratic"``.
 
     A `NoSignalWarning` says that the noise hides how the truths differ; without a prior of the

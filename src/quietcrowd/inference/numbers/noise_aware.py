@@ -207,9 +207,9 @@ class NumberModel(BinModel, LearningModel[Any, NumberState, NumberTally]):
             unsure = silent | (np.log(high / low) > MOST_UNSURE * whole)
         return {
             **super().workers(tally, state),
-            "sigma": np.where(unsure, np.nan, middle),
-            "sigma_low": np.where(unsure, np.nan, low),
-            "sigma_high": np.where(unsure, np.nan, high),
+            "error_sd": np.where(unsure, np.nan, middle),
+            "error_sd_low": np.where(unsure, np.nan, low),
+            "error_sd_high": np.where(unsure, np.nan, high),
         }
 
     @override

@@ -186,7 +186,7 @@ class SetModel(CrowdModel[SetState, SetTally]):
 
     @override
     def workers(self, tally: SetTally, state: SetState | None) -> dict[str, npt.NDArray[Any]]:
-        """Return agreement (the fraction of sets that contain the estimate), quality and flags."""
+        """Return agreement (the fraction of sets that contain the estimate), accuracy and flags."""
         assert state is not None
         found = self.accuracies.estimate(tally.histograms, medians=True)
         flags = honest_flags(

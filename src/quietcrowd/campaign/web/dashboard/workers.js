@@ -7,9 +7,12 @@ import { SortableTable } from "./table.js";
 const table = new SortableTable(byId("workers"), byId("workers-more"));
 let latest = null;
 
+// Results that an earlier version stored have a quality.
+const qualityOf = ({ accuracy, weight, quality = null }) => accuracy ?? weight ?? quality;
+
 function columns(workers) {
   const numbers = workers.length > 0 && workers[0].error !== undefined;
-  const best = workers.reduce((most, worker) => Math.max(most, worker.quality ?? 0), 0);
+  const best = workers.reduce((most, worker) => Math.max(most, qualityOf(worker) ?? 0), 0);
   const whole = numbers ? best || 1 : 1;
   return [
     {
@@ -18,11 +21,11 @@ function columns(workers) {
       text: (worker) => worker.worker + (isExcluded(worker) ? " (excluded)" : ""),
     },
     {
-      name: numbers ? "Share of weight" : "Quality",
+      name: numbers ? "Share of weight" : "Accuracy",
       numeric: true,
-      value: (worker) => worker.quality,
-      text: (worker) => (isExcluded(worker) ? "" : percent(worker.quality) + interval(worker)),
-      share: (worker) => (worker.quality === null ? null : worker.quality / whole),
+      value: qualityOf,
+      text: (worker) => (isExcluded(worker) ? "" : percent(qualityOf(worker)) + interval(worker)),
+      share: (worker) => (qualityOf(worker) === null ? null : qualityOf(worker) / whole),
     },
     {
       name: "Reports",
@@ -42,14 +45,14 @@ function columns(workers) {
 const isExcluded = ({ reports }) => reports === null;
 
 function interval(worker) {
-  const { quality_low: low = null, quality_high: high = null } = worker;
+  const { accuracy_low: low = null, accuracy_high: high = null } = worker;
   return low === null ? "" : ` (${percent(low)} to ${percent(high)})`;
 }
 
 export function showWorkers(results, loaded) {
   latest = loaded;
   const excluded = results?.excluded ?? [];
-  const rows = excluded.map((worker) => ({ worker, quality: null, reports: null }));
+  const rows = excluded.map((worker) => ({ worker, reports: null }));
   const workers = results === null ? [] : [...loaded.rows, ...rows];
   byId("workers-found").hidden = workers.length === 0;
   say(byId("workers-none"), workers.length ? "" : "None.");
@@ -72,7 +75,7 @@ function note(results, loaded) {
     : "";
   const quality =
     loaded.rows[0]?.error === undefined
-      ? "Quality is how often answers are right, the noise taken out: most likely, and where it lies in 9 of 10 cases."
+      ? "Accuracy is how often answers are right, the noise taken out: most likely, and where it lies in 9 of 10 cases."
       : "Bars are shares of the largest weight.";
   return `${count(results.workers)} workers, by pseudonym.${partly(loaded)}${left} ${quality}`;
 }
