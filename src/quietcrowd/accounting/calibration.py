@@ -1,7 +1,5 @@
 """Calibration: mechanism parameters and numbers of tasks for a target privacy loss."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

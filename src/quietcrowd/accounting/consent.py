@@ -1,7 +1,5 @@
 """Guarantees in sentences for the protected workers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from decimal import Decimal

@@ -5,8 +5,6 @@ needs a privacy filter; only at delta 0 does the sum of its losses remain a boun
 and checks: ``docs/theory/budgets.md``.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Audit of a mechanism's guarantee: exact if possible, and always by attacks on real reports."""
 
-from __future__ import annotations
-
 from functools import partial, singledispatch
 from typing import Any
 

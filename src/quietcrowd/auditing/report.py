@@ -1,7 +1,5 @@
 """Results of an audit."""
 
-from __future__ import annotations
-
 import math
 import textwrap
 from typing import Any, Literal

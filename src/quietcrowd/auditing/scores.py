@@ -4,8 +4,6 @@ Examples are noise that serves two reports, a standard deviation that depends on
 numbers that never occur.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeAlias

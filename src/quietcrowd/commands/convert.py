@@ -3,8 +3,6 @@
 It also creates stores, and describes files.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from contextlib import nullcontext
 from itertools import chain

@@ -1,7 +1,5 @@
 """Options that several commands share, and their parsers."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterable
 from typing import Any

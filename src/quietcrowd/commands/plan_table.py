@@ -1,7 +1,5 @@
 """Plans of campaigns in at most 80 columns: a table, or the least number for a target."""
 
-from __future__ import annotations
-
 import json
 import sys
 import textwrap

@@ -1,7 +1,5 @@
 """``quietcrowd randomize``: reports from answers, as on the workers' devices."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``quietcrowd infer`` and ``randomize`` with a store from ``quietcrowd convert --to store``."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext

@@ -4,8 +4,6 @@ Standard input goes to a temporary file, whose suffix follows from its first byt
 deletes it when it ends.
 """
 
-from __future__ import annotations
-
 import shutil
 import sys
 import zlib

@@ -1,7 +1,5 @@
 """Files of answers, comparisons and truths."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

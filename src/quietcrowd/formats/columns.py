@@ -1,7 +1,5 @@
 """Selection of a file's columns, and of a platform's answers."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path

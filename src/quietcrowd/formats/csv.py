@@ -3,8 +3,6 @@
 Writing escapes cells that a spreadsheet would evaluate as a formula; reading undoes this.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

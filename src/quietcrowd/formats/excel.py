@@ -3,8 +3,6 @@
 Cells are read as text, as in a CSV file. Text is written as text and never as a formula.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile

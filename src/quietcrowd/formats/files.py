@@ -1,7 +1,5 @@
 """Atomic writing of files, gzip compression, and sidecar files."""
 
-from __future__ import annotations
-
 import errno
 import gzip
 import hashlib

@@ -3,8 +3,6 @@
 In a file of reports, the first line is the note, which has a key ``mechanism``.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping

@@ -3,8 +3,6 @@
 Reports have their note in the metadata of the schema.
 """
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping

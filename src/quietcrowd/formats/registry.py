@@ -1,7 +1,5 @@
 """The formats of files, and the choice of one by name, suffix and header."""
 
-from __future__ import annotations
-
 import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Files of reports, which include their mechanism."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

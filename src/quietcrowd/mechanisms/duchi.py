@@ -1,7 +1,5 @@
 """Duchi's mechanism for numbers, with two possible reports."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import ClassVar
 

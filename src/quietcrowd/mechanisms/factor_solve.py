@@ -4,8 +4,6 @@ It follows the noise, so neither it nor its rounding affects the guarantee. All 
 in the unit of the answers.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

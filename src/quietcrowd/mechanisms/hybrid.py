@@ -1,7 +1,5 @@
 """The hybrid mechanism for numbers: piecewise or Duchi's, by a coin."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import ClassVar
 

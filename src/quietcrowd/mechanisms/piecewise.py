@@ -1,7 +1,5 @@
 """The piecewise mechanism for numbers, with more reports near the answer."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import ClassVar
 

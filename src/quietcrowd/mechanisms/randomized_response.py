@@ -1,7 +1,5 @@
 """The one-layer mechanism: every worker flips with the same public probability."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from functools import cached_property

@@ -7,8 +7,6 @@ unknowns are a factor for each set, with k equations. The solution in floats is 
 with a loss of at most epsilon. Derivation and checks: ``docs/theory/optimal-channel.md``.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from decimal import ROUND_FLOOR, Context, Decimal, localcontext

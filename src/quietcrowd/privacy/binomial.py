@@ -1,7 +1,5 @@
 """Binomial probabilities without `scipy.stats`, which is slow to import."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from typing import Any, TypeAlias
 

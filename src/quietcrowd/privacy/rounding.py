@@ -1,7 +1,5 @@
 """Logarithms, exponentials and sums that round to the safe side."""
 
-from __future__ import annotations
-
 import math
 from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction

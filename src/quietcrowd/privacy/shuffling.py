@@ -4,8 +4,6 @@ Only the number of reports by other honest workers counts, since these hide a re
 the exact, blanket and clones bounds: ``docs/theory/shuffling.md``.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from functools import lru_cache

@@ -4,8 +4,6 @@ A worker's answers move a vector of sums by ``sum_j s_j v_j``, with a public row
 and ``s_j`` between -1 and 1. Its 1-norm is largest at signs. ``docs/theory/sparse-answers.md``.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

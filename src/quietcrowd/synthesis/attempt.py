@@ -3,8 +3,6 @@
 All distributions have integer weights, from which the privacy loss is computed.
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from functools import cached_property

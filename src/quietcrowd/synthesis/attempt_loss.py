@@ -8,8 +8,6 @@ have integer weights, so that the loss is that of the code. Derivation:
 2017.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from decimal import Decimal

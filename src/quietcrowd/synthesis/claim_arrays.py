@@ -4,8 +4,6 @@
 internal dtype, or raise ParameterError with array, position and value.
 """
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 from typing import Any, TypeAlias

@@ -1,7 +1,5 @@
 """Densities and weights that a collector estimates from raw claims."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import Any, get_args
 

@@ -8,8 +8,6 @@ The rules derive bandwidths from claims and leak them, so a guarantee for a publ
 not hold for theirs. Use them to explore claims, not for releases.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """Search for parameters of a release within a budget of privacy loss."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, Literal, TypeAlias, get_args
 

@@ -1,7 +1,5 @@
 """PrisCrowd, which releases synthetic claims from a collector that sees the raw claims."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 from attrs import frozen

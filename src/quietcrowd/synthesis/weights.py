@@ -5,8 +5,6 @@ All except `uniform_weights` are learned from the claims and leak them. A guaran
 only for weights that are public or learned from other data.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal, TypeAlias, get_args

@@ -1,7 +1,5 @@
 """Attacks on mechanisms with sets of labels as reports."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from functools import partial

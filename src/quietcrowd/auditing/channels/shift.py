@@ -1,7 +1,5 @@
 """Attacks on mechanisms that add noise to each answer, by the distribution of the noise."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from fractions import Fraction

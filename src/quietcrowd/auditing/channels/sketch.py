@@ -5,8 +5,6 @@ A report reveals nearly the whole loss only if the noise leaves every sum on the
 coordinates: its loss is no larger, but shows sooner.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Attacks on mechanisms for labels, by the ratios of two rows of a table of integers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from fractions import Fraction

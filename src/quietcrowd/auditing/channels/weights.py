@@ -1,7 +1,5 @@
 """Attacks on mechanisms with bounded reports of numbers, by their weights."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import partial
 

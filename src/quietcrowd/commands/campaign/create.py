@@ -1,7 +1,5 @@
 """``quietcrowd campaign create``: a draft with its tasks."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path

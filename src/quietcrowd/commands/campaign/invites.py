@@ -1,7 +1,5 @@
 """``quietcrowd campaign invites``: create and revoke invites."""
 
-from __future__ import annotations
-
 import sys
 
 import typer

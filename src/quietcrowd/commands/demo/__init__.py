@@ -3,8 +3,6 @@
 The crowd is simulated; the server, the devices and the noise are real.
 """
 
-from __future__ import annotations
-
 from quietcrowd.campaign.extra import require_client, require_server
 from quietcrowd.commands import options
 from quietcrowd.commands.declare import command, option

@@ -3,8 +3,6 @@
 The devices are real clients, each with a separate directory.
 """
 
-from __future__ import annotations
-
 import sys
 import textwrap
 import time

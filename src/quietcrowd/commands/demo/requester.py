@@ -1,7 +1,5 @@
 """Requester of the demo: creates the campaign, and reads its results over HTTP."""
 
-from __future__ import annotations
-
 import csv
 import io
 import time

@@ -1,7 +1,5 @@
 """``quietcrowd lab audit``: the claimed, stated and measured privacy loss of a mechanism."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

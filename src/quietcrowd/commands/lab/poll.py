@@ -1,7 +1,5 @@
 """``quietcrowd lab poll``: shuffled counts of the answers to one question."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``quietcrowd lab suggest``: the tasks to ask next."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

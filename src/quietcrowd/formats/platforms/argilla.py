@@ -6,8 +6,6 @@ have columns ``QUESTION.responses``, ``QUESTION.responses.users`` and
 ``QUESTION.responses.status``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias

@@ -4,8 +4,6 @@ doccano packs the files ``NAME.jsonl`` of all annotators into one archive. Older
 file, whose rows have a ``username``, or ``annotations`` with a ``user`` each.
 """
 
-from __future__ import annotations
-
 import io
 import zipfile
 from collections.abc import Iterator

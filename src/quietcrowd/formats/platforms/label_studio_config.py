@@ -1,7 +1,5 @@
 """Label Studio's labeling configuration, the XML document that defines a project's question."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Label Studio CSV: one annotation per row; cells that are not text contain JSON."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -3,8 +3,6 @@
 Label Studio CSV has the same columns.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -5,8 +5,6 @@ array, ``G1Q2[SQ001]``, are the tasks of the field ``G1Q2``; other questions for
 ``questions``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -5,8 +5,6 @@ from field to a value or to ``{"option": true}``. Otherwise each radio button ha
 ``Answer.field.option`` with ``true`` if it was chosen.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Results of a Toloka pool: TSV with one answer to one task per row."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ Each kind is one module here and one in ``campaign/web/worker/channels/``. A mec
 other code on a page: its parameters end in a document.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ A channel offers its distribution in some form, and a method asks for one that i
 additive noise, sets or bounded places.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from decimal import ROUND_CEILING, Context, Decimal, localcontext

@@ -15,8 +15,6 @@ of a report is linear in the answer, so the reports can be scaled to be unbiased
 ``docs/theory/bounded-number-mechanisms.md``.
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from functools import cached_property

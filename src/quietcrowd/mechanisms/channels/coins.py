@@ -6,8 +6,6 @@ in 2^32 throws, is the next word compared with the next 32 digits, and so on. No
 The web page's code does the same, word by word: ``docs/theory/exact-noise.md``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction

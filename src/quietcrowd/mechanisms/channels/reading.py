@@ -1,7 +1,5 @@
 """Checks of the members of a channel document, which may come from a dishonest server."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

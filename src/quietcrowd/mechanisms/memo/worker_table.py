@@ -4,8 +4,6 @@ All tasks are processed in the same order, answered or not. Errors name a task a
 since messages end up in logs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 

@@ -5,8 +5,6 @@ With a weight ``w``, uniform on ``low .. high``, each of n answers is kept with 
 with c agreements has probability ``L(c) = E[K^c w^(n-c)] / T^n``. ``docs/theory/two-layer.md``.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ All pairs of rows that differ in d places have one distribution of the loss, the
 directions. ``docs/theory/two-layer.md``.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 
