@@ -47,8 +47,7 @@ def two_layer_bounds(
     distribution "beta". At 1 and 1 the bounds are those of the uniform distribution "flip".
 
     Returns the smallest `low` on the grid of weights with an exact loss of at most `epsilon`, and
-    `high` on that grid. Raises ParameterError if a parameter is out of range or no `low` suffices
-    for `high`.
+    `high` on that grid.
 
     References
     ----------
@@ -121,8 +120,7 @@ def tasks_within(mechanism: Mechanism, budget: float, delta: float = 0.0) -> int
     counts by `PrivacyLedger.used` and may accept fewer tasks. If every task is reported, the
     campaign has this many tasks.
 
-    `budget` is a total loss, finite and at least 0; `delta` belongs to it and is below 1. Raises
-    ParameterError if an argument is invalid.
+    `budget` is a total loss, finite and at least 0; `delta` belongs to it and is below 1.
 
     Examples
     --------
@@ -157,9 +155,6 @@ def noise_step(width: float, epsilon: float, tolerance: float = 1e-3) -> float:
     the scale ``width / epsilon``. `tolerance`, at most 0.01, bounds the relative growth of the
     variance. It grows by ``step**2 / 12`` through rounding, and through a grid that ends above the
     highest answer.
-
-    Raises ParameterError if a parameter is out of range, or the step would be below 2^-24 of the
-    width.
 
     Examples
     --------

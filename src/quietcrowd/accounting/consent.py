@@ -108,7 +108,7 @@ def most_sure(epsilon: float, prior: float = 0.5) -> Fraction:
 
     `epsilon` is at least 0 and may be infinite. `prior`, above 0 and below 1, counts as the decimal
     that it prints as. The result is never below the exact value, and above it by less than one part
-    in 10^40. It is 1 for a loss above 1,000. Raises ParameterError if a number is out of range.
+    in 10^40. It is 1 for a loss above 1,000.
 
     Examples
     --------

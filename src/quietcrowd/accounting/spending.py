@@ -52,10 +52,7 @@ class Charge:
 
 
 def add_charge(charges: dict[ChargeKey, Charge], more: Charge) -> None:
-    """Merge a charge into the one with the same key, in place; `spared` is rounded down.
-
-    Raises ParameterError if the worker would make more than 10^7 reports to the campaign.
-    """
+    """Merge a charge into the one with the same key, in place; `spared` is rounded down."""
     key = more.key
     before = charges.get(key)
     count, spared = more.count, more.spared

@@ -123,10 +123,7 @@ class Observed:
     def of(
         cls, reports: Reports, tasks: Sequence[Any], workers: int, *, first: int = 0
     ) -> Observed:
-        """Return what workers `first`, `first` + 1, ... reported on `tasks`.
-
-        Raise `AnswerError` if another worker reports.
-        """
+        """Return what workers `first`, `first` + 1, ... reported on `tasks`."""
         table = reports.table
         who = _positions(table.workers, workers, first)
         if reports.sketches is not None:
@@ -406,11 +403,7 @@ def taskwise_plan(
     alike: float,
     part: float = PART,
 ) -> AuditPlan:
-    """Return the audit plan of independent reports, each with the loss `epsilon`.
-
-    `alike` bounds the probability that two devices send equal reports of the first answer of
-    `pairs`. For other parameters see `ExactLoss` and `taskwise_attacks`.
-    """
+    """Return the audit plan of independent reports, each with the loss `epsilon`."""
     return AuditPlan(
         exact=ExactLoss(
             epsilon=epsilon, total_epsilon=add_losses(epsilon, answers), delta_at=delta_at

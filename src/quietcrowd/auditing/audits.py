@@ -277,8 +277,8 @@ def plan_audit(mechanism: Mechanism, answers: int) -> AuditPlan:
     """Return the plan of `quietcrowd.auditing.audit` for a mechanism.
 
     `answers` is how many answers a worker gives, or the number of tasks if every task is reported.
-    Raise `ParameterError` if these are too many to enumerate. The plan depends on the kind of
-    channel; `plan_of_channel.register` adds a plan for another kind.
+    The plan depends on the kind of channel; `plan_of_channel.register` adds a plan for another
+    kind.
     """
     if answers > MAX_ROW:
         raise ParameterError("privacy.too-many-audited-answers", max_row=MAX_ROW, answers=answers)
@@ -287,10 +287,7 @@ def plan_audit(mechanism: Mechanism, answers: int) -> AuditPlan:
 
 @singledispatch
 def plan_of_channel(channel: Channel, mechanism: Mechanism, answers: int) -> AuditPlan:
-    """Return the plan for a channel without a registered plan.
-
-    The channel's distribution of noise, sets or bounded reports is used if there is one.
-    """
+    """Return the plan for a channel without a registered plan."""
     if channel.shift is not None:
         return plan_shift(mechanism, channel.shift, answers)
     if channel.sets is not None:

@@ -51,8 +51,6 @@ class Statistic:
     learns a score from samples of either distribution. With `by_law`, scores are log-likelihood
     ratios under the public distributions. Then rare events of one side are predicted from the other
     side, for selection only, not for proofs. `name` follows "by".
-
-    Raises `ParameterError` for fewer than eight samples of a distribution, or a score of NaN.
     """
 
     name: str
@@ -226,9 +224,8 @@ def proven_epsilon(
     """Return a lower bound on the least epsilon for which the pair (epsilon, delta) holds.
 
     It is valid with a probability of at least `confidence`. The second result is the position of
-    the statistic that proves it. Raise `ParameterError` unless `confidence` is in (0, 1) and
-    `delta` in [0, 1]. Sources: C. J. Clopper, E. S. Pearson, Biometrika 1934; M. Jagielski et al.,
-    NeurIPS 2020, section 4.
+    the statistic that proves it. Sources: C. J. Clopper, E. S. Pearson, Biometrika 1934; M.
+    Jagielski et al., NeurIPS 2020, section 4.
     """
     check_real("delta", delta, 0)
     if delta > 1:

@@ -51,10 +51,7 @@ VIEWS: dict[str, View] = {
 
 
 def report_statistics(one: Floats, other: Floats) -> list[Statistic]:
-    """Return statistics of a few numbers of workers with either row, shape (workers, numbers).
-
-    A number not sent is NaN. The first number is examined, separately and with each other one.
-    """
+    """Return statistics of a few numbers of workers with either row, shape (workers, numbers)."""
     sides = (one, other)
     views = [
         ("how often each report occurs", [side[:, :1] for side in sides]),

@@ -113,8 +113,6 @@ RESEARCH = {"reproduce"}
 
 
 class _Listed(TyperCommand):
-    """Placeholder of a command without its options, for help and completion."""
-
     def __init__(self, name: str, line: str | None, load: Callable[[], TyperCommand]) -> None:
         super().__init__(name, help=line)
         self.load = load
@@ -225,10 +223,7 @@ def _options_of_all(
 
 
 def run(words: list[str]) -> int:
-    """Run a command and return its exit status; warnings and errors take one line each.
-
-    Raises KeyboardInterrupt if the user stops it.
-    """
+    """Run a command and return its exit status; warnings and errors take one line each."""
     with warnings.catch_warnings():
         warnings.simplefilter("default", QuietcrowdWarning)
         warnings.showwarning = _show_warning
@@ -253,7 +248,6 @@ _EXPECTED = (typer.TyperException, QuietcrowdError, OSError)
 
 
 def _shown(text: str) -> str:
-    """Replace the names of temporary files for standard input in a message."""
     streams = sys.modules.get("quietcrowd.commands.streams")
     return text if streams is None else str(streams.shown(text))
 

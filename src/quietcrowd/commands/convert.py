@@ -185,7 +185,6 @@ class Convert(StoreOptions, DescriptionOptions):
         _convert_reports(source, target, (self.from_format, to_format), self.label_config)
 
     def _read(self, source: Path) -> tuple[pa.Table, str]:
-        """Read answers or truths, and say which they are."""
         choice = Choice(field=self.question, rejected=self.include_rejected)
         sets = self.multi_label is not None
         table, what = _read(source, self.from_format, self.columns, choice, sets=sets)

@@ -76,7 +76,6 @@ def as_command(declared: type[Any], name: str) -> TyperCommand:
 
 
 def _as_function(declared: type[Any]) -> Callable[..., None]:
-    """Return a function with the parameters of a command, as Typer needs one."""
 
     def call(**values: Any) -> None:
         declared(**values).run()
@@ -109,8 +108,6 @@ def _parameter(one: Attribute[Any], hint: Any, owner: type[Any]) -> inspect.Para
 
 
 class _TitledOptions(TyperCommand):
-    """Command with a help that lists the options of each group under its title."""
-
     def format_options(self, ctx: Any, formatter: Any) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):

@@ -53,7 +53,6 @@ def _read(source: Path, gold: Path | None, columns: str, question: str | None) -
 
 
 def _in_folder(folder: Path) -> tuple[Any, Any]:
-    """Read answers and truths of a dataset directory; repeated answers are allowed."""
     from quietcrowd.datasets.dataset import answers_file, truth_file
 
     path = answers_file(folder)

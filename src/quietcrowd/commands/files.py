@@ -65,11 +65,7 @@ class PlainAnswers(options.PossibleAnswers):
         method: FittingMethod | None = None,
         **lists: Any,
     ) -> Answers:
-        """Read the answers of a file or a dataset folder.
-
-        `advice` selects the hints in messages about a file. For a file without a domain option,
-        `method` infers the domain from the data.
-        """
+        """Read the answers of a file or a dataset folder."""
         written = self.written.values()
         lists |= {
             "duplicates": self.duplicates,
@@ -121,7 +117,6 @@ def _found_domain(
 
 
 def _has_types(path: Path) -> bool:
-    """Return whether the file's format distinguishes texts from numbers."""
     return find_format(path).name in LIST_FORMATS
 
 
@@ -137,10 +132,7 @@ def _tell_domain(domain: Domain) -> None:
 
 
 def _as_numbers_or_labels(texts: pa.Array) -> pa.Array:
-    """Convert texts to numbers if all are numbers and one has a decimal point, else to labels.
-
-    Raises AnswerError if nearly all are decimal numbers and some are not numbers.
-    """
+    """Convert texts to numbers if all are numbers and one has a decimal point, else to labels."""
     numbers = as_numbers(texts)
     finite = np.isfinite(numbers)
     points = np.array(["." in text for text in texts.to_pylist()]) & finite
@@ -173,10 +165,7 @@ def tell_dropped(dropped: DroppedRows) -> None:
 
 
 def read_gold(path: Path, field: str | None, *, beside_answers: bool) -> pa.Table:
-    """Read known truths; `field` is ``--question``, for files of platforms.
-
-    With `beside_answers`, ``--question`` may be about the answers, so a table of truths ignores it.
-    """
+    """Read known truths; `field` is ``--question``, for files of platforms."""
     if beside_answers and read_names(path) is not None:
         field = None
     return read_truths(path, field=field)

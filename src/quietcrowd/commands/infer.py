@@ -241,7 +241,6 @@ def _estimate_as_json(estimate: TruthEstimate) -> str:
 
 
 def _sets_for(target: Path, estimate: TruthEstimate[Any]) -> Any:
-    """Return a table of the labels of each task, as lists or texts depending on the format."""
     table = estimate.label_sets(backend="pyarrow")
     if target == STREAM or find_format(target).name not in LIST_FORMATS:
         held = [one for one in pc.list_flatten(table["labels"]).unique().to_pylist() if "," in one]

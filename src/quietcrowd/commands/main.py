@@ -43,5 +43,4 @@ def _ending() -> list[signal.Signals]:
 
 
 def _stop(*_: object) -> None:
-    """End as Ctrl-C does, so that temporary files are removed."""
     raise KeyboardInterrupt

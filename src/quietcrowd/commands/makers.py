@@ -38,10 +38,7 @@ class BestMechanism:
     )
 
     def for_campaign(self, *, tasks: int, workers: int | None, answers: int | None) -> Self:
-        """Return a copy with the size of a campaign, unless the facts contain it.
-
-        `workers` and `answers` (per worker) are maxima; None means unknown, or all tasks.
-        """
+        """Return a copy with the size of a campaign, unless the facts contain it."""
         size: dict[str, Any] = {"tasks": tasks}
         if workers is not None and "workers" not in self.facts:
             each = tasks if answers is None else min(answers, tasks)
@@ -59,10 +56,7 @@ class BestMechanism:
 
 
 def ranking_of(facts: Mapping[str, Any], domain: Domain, epsilon: float) -> MechanismRanking:
-    """Return the ranking for facts from the command line.
-
-    Raises ParameterError if a fact is unknown or out of range.
-    """
+    """Return the ranking for facts from the command line."""
     from quietcrowd.planning import best_mechanism
 
     known = {name: value for name, value in facts.items() if name in _FACTS}
@@ -103,10 +97,7 @@ class TwoLayerChoice:
         return given if given.get("law", "flip") != "epsilon" else None
 
     def __call__(self, *, domain: Domain, epsilon: float) -> Mechanism:
-        """Return the mechanism, and print its flip probabilities unless `quietly`.
-
-        Raises ParameterError if a parameter is out of range or the domain has no labels.
-        """
+        """Return the mechanism, and print its flip probabilities unless `quietly`."""
         from quietcrowd.accounting.calibration import two_layer_bounds
 
         labels = at_least_two_labels(domain)
@@ -139,9 +130,6 @@ class _ForAnswers:
 
 
 def sized_maker(maker: Callable[..., Mechanism]) -> Callable[..., Mechanism]:
-    """Return a factory that a plan can specialize for each number of answers, if that applies.
-
-    A plan then uses the same mechanism as a campaign with the same ``-m``.
-    """
+    """Return a factory that a plan can specialize for each number of answers, if that applies."""
     parameters = TwoLayerChoice.of(maker)
     return maker if parameters is None else _ForAnswers(maker, parameters)

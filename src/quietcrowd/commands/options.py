@@ -119,10 +119,7 @@ class PossibleAnswers:
         return {"--labels": self.labels, "--levels": self.levels, "--between": self.between}
 
     def domain(self) -> Domain:
-        """Return the domain; labels that print as numbers become numbers.
-
-        Raises ParameterError unless exactly one of the options is given.
-        """
+        """Return the domain; labels that print as numbers become numbers."""
         given = sum(text is not None for text in self.written.values())
         if given > 1:
             raise ParameterError("commands.kinds-conflict")

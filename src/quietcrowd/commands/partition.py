@@ -84,7 +84,6 @@ class StoreOptions(PossibleAnswers, OnServer):
 
     @contextmanager
     def _reports_of(self, campaign: str, output: Path) -> Iterator[Path]:
-        """Provide a temporary Parquet file of a campaign's reports, next to the future store."""
         with TemporaryDirectory(dir=output.parent) as folder:
             file = Path(folder) / "reports.parquet"
             with self.client() as client:
@@ -93,7 +92,6 @@ class StoreOptions(PossibleAnswers, OnServer):
 
 
 def _few_rows_each(file: Path) -> int:
-    """Return the number of partitions for a low memory use."""
     from pyarrow.parquet import read_metadata
 
     from quietcrowd.scale.importing import MOST_PARTITIONS

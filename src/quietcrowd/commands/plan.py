@@ -205,7 +205,6 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
         }
 
     def _quality(self, domain: Domain) -> dict[str, Any]:
-        """Return the assumptions about the crowd; raise ParameterError if the domain is another."""
         labels = isinstance(domain, FiniteDomain)
         groups = (AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
         given = {name: getattr(self, name) for group in groups for name in option_names(group)}
@@ -301,8 +300,6 @@ def _one(numbers: list[N], option: str) -> N:
 
 
 class _Bar:
-    """Progress bar on standard error, if it is a terminal."""
-
     def __enter__(self) -> _Bar:
         from rich.console import Console
         from rich.progress import Progress

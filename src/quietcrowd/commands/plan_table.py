@@ -37,10 +37,7 @@ SHOWN_MEETING = 3
 
 
 def print_plan(plan: CampaignPlan, *, errors: bool = False) -> None:
-    """Print a plan: the assumptions, a table, and the rows that reach the target.
-
-    `errors` selects standard error, for commands whose output is something else.
-    """
+    """Print a plan: the assumptions, a table, and the rows that reach the target."""
     place = sys.stderr if errors else sys.stdout
     out = console(None if place.isatty() else 80)
     out.file = place
@@ -112,11 +109,7 @@ def _told(row: PlanRow) -> str:
 def tell_plan(
     mechanism: Mechanism, name: str, *, tasks: int, workers: int | None, answers: int | None
 ) -> None:
-    """Print the expected error of a campaign on standard error, from public facts.
-
-    `name` is the mechanism as given, and `answers` the maximum per worker, or None for all tasks.
-    Raises ParameterError if `workers` is missing or the campaign cannot be planned.
-    """
+    """Print the expected error of a campaign on standard error, from public facts."""
     if workers is None:
         raise ParameterError("commands.max-workers-missing")
     if not isinstance(mechanism.domain, FiniteDomain | Interval):
@@ -153,12 +146,7 @@ def tell_least(
     random_state: int,
     as_json: bool,
 ) -> None:
-    """Print the least number for every mechanism and number of answers per worker.
-
-    `what` is ``workers`` (for each epsilon) or ``epsilon`` (for each number of workers); most other
-    parameters are those of `plan`. Raises ParameterError without a target, with a budget, or if no
-    number reaches the target.
-    """
+    """Print the least number for every mechanism and number of answers per worker."""
     if what not in ("workers", "epsilon"):
         raise ParameterError("commands.find-unknown", subject=what)
     if target is None or budget is not None:

@@ -38,10 +38,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def note(text: str) -> None:
-    """Print a sentence on standard error, wrapped on a terminal only.
-
-    Ids and labels in it come from other people, so control characters are removed.
-    """
+    """Print a sentence on standard error, wrapped on a terminal only."""
     from rich.console import Console
 
     from quietcrowd.campaign.terms.plain_text import printable
@@ -54,7 +51,6 @@ def note(text: str) -> None:
 
 
 def _folded(line: str, width: int) -> str:
-    """Wrap a line between words, keeping its indentation."""
     if len(line) <= width:
         return line
     import textwrap
@@ -81,10 +77,7 @@ def closing_words(
     tied: int | None,
     by_default: bool,
 ) -> str:
-    """Return the summary of an inference.
-
-    `counts` are the numbers of tasks, workers and answers; `tied` is None for numeric truths.
-    """
+    """Return the summary of an inference."""
     tasks, workers, answers = counts
     parts = [
         f"{counted(known, 'truth')} known; " * bool(known),
@@ -166,10 +159,7 @@ def plain_table(*columns: str, numeric_from: int) -> Table:
 
 
 def print_frame(frame: pd.DataFrame, way: str) -> None:
-    """Print a frame: all rows as CSV to a pipe, the first rows as a table to a terminal.
-
-    `way` names the option that writes all rows to a file.
-    """
+    """Print a frame: all rows as CSV to a pipe, the first rows as a table to a terminal."""
     if not sys.stdout.isatty():
         print_csv(frame)
         return
@@ -196,10 +186,7 @@ def print_csv(frame: pd.DataFrame) -> None:
 
 
 def records_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows, JSON-ready, with dates as ISO 8601 texts.
-
-    Missing and non-finite numbers become None.
-    """
+    """Return the rows, JSON-ready, with dates as ISO 8601 texts."""
     import pyarrow as pa
 
     from quietcrowd.formats.jsonl import json_ready
@@ -215,7 +202,6 @@ def records_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _guarded(frame: pd.DataFrame) -> pd.DataFrame:
-    """Protect texts against formulas in spreadsheets."""
     from pandas.api.types import is_numeric_dtype
 
     from quietcrowd.formats.csv import guard_cell

@@ -22,10 +22,7 @@ _KEPT: list[TemporaryDirectory[str]] = []
 
 
 def from_stdin(path: Path) -> Path:
-    """Copy standard input to a temporary file if `path` is ``-``; otherwise return `path`.
-
-    Raises ParameterError if nothing is piped in.
-    """
+    """Copy standard input to a temporary file if `path` is ``-``; otherwise return `path`."""
     if path != STREAM:
         return path
     if sys.stdin.isatty():
@@ -40,7 +37,6 @@ def from_stdin(path: Path) -> Path:
 
 
 def _suffix_of(head: bytes) -> str:
-    """Guess the suffix of a file from its first bytes."""
     if head.startswith(b"PAR1"):
         return ".parquet"
     if head.startswith(b"PK"):
@@ -55,7 +51,6 @@ def _suffix_of(head: bytes) -> str:
 
 
 def _unpacked(head: bytes) -> bytes:
-    """Decompress the beginning of a truncated gzip stream."""
     try:
         return zlib.decompressobj(16 + zlib.MAX_WBITS).decompress(head, _HEAD)
     except zlib.error as error:

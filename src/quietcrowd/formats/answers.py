@@ -76,14 +76,12 @@ def read_answers(
 
 
 def _refuse_reports(path: Path, file_format: str | None, command: str) -> None:
-    """Raise FormatError if a file to be read as non-private contains reports."""
     note = read_note(path, file_format)
     if note is not None and "mechanism" in note:
         raise FormatError("formats.reports-not-answers", path=path, command=command)
 
 
 def _in_file(path: Path, error: AnswerError, file_format: str | None) -> AnswerError:
-    """Return an error about rows of a frame as an error about rows of its file."""
     place = _place_of_rows(path, file_format) if _ROW.search(str(error)) else ""
     return AnswerError("formats.answer-in-file", path=path, error=error, place=place)
 
@@ -129,11 +127,7 @@ def read_comparisons(
     file_format: str | None = None,
     duplicates: Duplicates = "error",
 ) -> Answers:
-    """Read non-private paired comparisons from a table, as answers of left and right.
-
-    `columns` are those of workers, left items, right items and chosen items. Errors are those of
-    `read_answers` and `Answers.from_comparisons`.
-    """
+    """Read non-private paired comparisons from a table, as answers of left and right."""
     _refuse_reports(path, file_format, "lab rank")
     table = read_table(path, columns, file_format=file_format)
     worker, left, right, label = columns

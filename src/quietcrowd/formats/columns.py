@@ -16,8 +16,7 @@ def resolve(path: Path, names: Sequence[str], wanted: Sequence[str]) -> dict[str
     """Return the file's column for each wanted one, without those that are missing.
 
     ``task``, ``worker`` and ``label`` may have another name, if it is unambiguous. Without a
-    worker, a label may be called ``truth``. Raises FormatError if a wanted column is repeated or
-    ambiguous.
+    worker, a label may be called ``truth``.
     """
     found = {}
     for name in wanted:
@@ -59,8 +58,7 @@ def choose_field(path: Path, fields: Sequence[str], wanted: str | None, prefix: 
     """Return the wanted field, or the only field if `wanted` is None.
 
     `fields` are unique names without `prefix`, which columns of the header have; `wanted` may
-    include it. Raises FormatError if there is no field, if `wanted` is missing and there are
-    several, or if `wanted` does not exist.
+    include it.
     """
     known = ", ".join(map(repr, fields))
     if not fields:

@@ -86,7 +86,6 @@ def _parsed(path: Path, **options: Any) -> pa.Table:
 
 
 def _header(path: Path) -> tuple[str, list[str]]:
-    """Return the delimiter and the names of the columns."""
     with open_text(path, "utf-8-sig", newline="", errors="replace") as file:
         text = file.read(LONGEST_HEADER)
     try:
@@ -117,7 +116,6 @@ def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
 
 
 def _with_texts(table: pa.Table) -> pa.Table:
-    """Convert ids and labels to text, and dictionary columns to their values."""
     for place, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
         if pa.types.is_dictionary(column.type):
             table = table.set_column(place, name, pc.cast(column, column.type.value_type))
@@ -143,8 +141,7 @@ LONGEST_HEADER = 2**16
 def sniff_header(text: str, usual: str) -> tuple[str, list[str]]:
     """Return the delimiter that gives the most columns, and their names.
 
-    `usual`, a comma or a tab, is the delimiter unless another gives more columns. Raises csv.Error
-    if the header is not CSV.
+    `usual`, a comma or a tab, is the delimiter unless another gives more columns.
 
     Examples
     --------

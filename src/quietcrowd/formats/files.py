@@ -61,10 +61,7 @@ def _resolved(path: Path) -> Path:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path in the same directory, which replaces `path` if nothing is raised.
-
-    An OSError about the temporary file, or without a file name, is raised with the name `path`.
-    """
+    """Yield a temporary path in the same directory, which replaces `path` if nothing is raised."""
     with _telling(path):
         with NamedTemporaryFile(dir=path.parent, prefix=_prefix(path), delete=False) as file:
             temporary = Path(file.name)
@@ -80,12 +77,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """Yield a temporary directory next to `path`, which is renamed to `path` if nothing is raised.
-
-    An OSError about the temporary directory, or without a file name, is raised with the name
-    `path`. Raises ParameterError if `path` exists, and OSError if its parent is missing or not
-    writable.
-    """
+    """Yield a temporary directory next to `path`, renamed to `path` if nothing is raised."""
     check_new(path, "folder")
     check_folder(path)
     with _telling(path):
@@ -157,10 +149,7 @@ def sidecar(path: Path) -> Path:
 
 
 def read_note(path: Path) -> dict[str, Any] | None:
-    """Return the note in the sidecar, or None.
-
-    Raises FormatError if the sidecar is invalid, or the file has changed since it was written.
-    """
+    """Return the note in the sidecar, or None."""
     beside = sidecar(path)
     if not beside.exists():
         return None

@@ -84,7 +84,6 @@ def read(path: Path, wanted: tuple[str, ...]) -> pa.Table:
 
 
 def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line number, row)."""
     with open_text(path, "utf-8-sig") as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():
@@ -139,10 +138,7 @@ def json_ready(cell: Any) -> Any:
 
 
 def read_records(path: Path, noun: str) -> list[dict[str, Any]]:
-    """Return a list of objects; `noun` names an object in messages.
-
-    Raises FormatError if the file contains anything else.
-    """
+    """Return a list of objects; `noun` names an object in messages."""
     with open_text(path, "utf-8-sig") as file:
         records = parse_json(file.read())
     if not isinstance(records, list):

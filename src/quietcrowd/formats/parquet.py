@@ -63,10 +63,7 @@ _ROWS_OF_GROUP = 2**19
 
 
 def arrow_stream(note: Mapping[str, Any], tables: Iterable[pa.Table]) -> Iterator[bytes]:
-    """Yield the chunks of a stream of tables, of which there is at least one, with one schema.
-
-    `note` is a result of `quietcrowd.formats.reports.report_note`.
-    """
+    """Yield the chunks of a stream of tables, of which there is at least one, with one schema."""
     parts = iter(tables)
     first = next(parts)
     schema = first.schema.with_metadata({MARK: json.dumps(note)})

@@ -46,10 +46,7 @@ class Format:
         return self.load().NAME  # type: ignore[no-any-return]
 
     def load(self) -> ModuleType:
-        """Import the module, which has ``NAME``, ``read`` and perhaps ``write``.
-
-        Modules of tables also have ``names`` and ``read_note``.
-        """
+        """Import the module, which has ``NAME``, ``read`` and perhaps ``write``."""
         return import_module(f"quietcrowd.formats.{self.module}")
 
     def fits(self, path: Path) -> bool:
@@ -127,10 +124,7 @@ FORMATS: Mapping[str, Format] = {
 
 
 def find_format(path: Path, name: str | None = None) -> Format:
-    """Return the format with this name, or the first format with the file's suffix.
-
-    Raises ParameterError if the name is unknown, and FormatError if the suffix is.
-    """
+    """Return the format with this name, or the first format with the file's suffix."""
     if name is not None and name not in FORMATS:
         raise ParameterError(
             "formats.format-unknown",

@@ -172,11 +172,7 @@ def _read_columns(note: ReportNote, file_format: str | None) -> pa.Table:
 
 
 def merge_copies(columns: pa.Table, copies: Mapping[str, str]) -> pa.Table:
-    """Return reports in which copies of a question are one task, with one row per worker.
-
-    The first column is ``task``. Rows with an original report take precedence over rows with a
-    report that was sent again. `copies` is described in `ReportNote`.
-    """
+    """Return reports in which copies of a question are one task, with one row per worker."""
     tasks, names = dictionary_codes(columns["task"])
     workers, people = dictionary_codes(columns["worker"])
     first = pa.array([copies.get(name, name) for name in names.to_pylist()]).dictionary_encode()
@@ -205,7 +201,6 @@ def _noted_ids(path: Path, note: dict[str, Any], name: str) -> tuple[Any, ...]:
 
 
 def _joined(tables: Sequence[pa.Table]) -> pa.Table:
-    """Concatenate tables; columns of several types become text."""
     columns = {}
     for name in dict.fromkeys(name for table in tables for name in table.column_names):
         chunks = [
@@ -219,16 +214,12 @@ def _joined(tables: Sequence[pa.Table]) -> pa.Table:
 
 
 def _all_ids(table: pa.Table, name: str, noted: Iterable[Any]) -> pa.Array:
-    """Return the ids of a column and of the notes, sorted."""
     named = pc.unique(table[name]).drop_null() if name in table.column_names else pa.nulls(0)
     return listed_ids(named, noted)
 
 
 def listed_ids(named: pa.Array, noted: Iterable[Any]) -> pa.Array:
-    """Return the unique ids of rows and notes, sorted.
-
-    Raises pyarrow.ArrowException if the ids have no common type.
-    """
+    """Return the unique ids of rows and notes, sorted."""
     if len(named):
         silent = [str(one) for one in noted]
         ids = pa.concat_arrays([named, pc.cast(pa.array(silent, pa.string()), named.type)])

@@ -40,7 +40,7 @@ def ridge_solve(matrices: Floats, sums: Floats, ridge: float) -> Floats:
     """Return ``(H + ridge I)^-1 b`` for every worker, shape (workers, rank).
 
     H, `matrices`, has the shape (workers, rank, rank), or (1, rank, rank) if all workers share it;
-    b, `sums`, has the shape (workers, rank). Raises ParameterError if a matrix is singular.
+    b, `sums`, has the shape (workers, rank).
     """
     rank = sums.shape[1]
     shifted = matrices + ridge * np.eye(rank)
@@ -65,10 +65,8 @@ def descend(
     """Minimize ``u'Hu - 2 b'u`` for every worker by gradient descent.
 
     H, `matrices`, has the shape (workers, rank, rank) and is regular; b, `sums`, `start` and the
-    result have the shape (workers, rank). `learning_rate` is the step along the gradient
-    ``2 (H u - b)``, by default ``1 / (2 lambda)`` with the largest eigenvalue lambda of H. Raises
-    AnswerError if the norm of a gradient does not fall to `RESTS` times its start within
-    `max_steps`, or grows to `GROWS` times.
+    result have the shape (workers, rank). `learning_rate` is the step along the gradient ``2 (H u -
+    b)``, by default ``1 / (2 lambda)`` with the largest eigenvalue lambda of H.
     """
     if learning_rate is None:
         rates = 0.5 / np.linalg.eigvalsh(matrices)[:, -1]

@@ -155,8 +155,7 @@ class LabelMechanism(TaskwiseMechanism):
         """Return a report for each answer, with one word each.
 
         `cells` are codes of answers; NULL follows the labels. `workers`, of a shape that broadcasts
-        to that of `cells`, index `drawn`, the result of `draw_workers`. Raises ParameterError
-        unless the table has a row for each answer and a column for each report.
+        to that of `cells`, index `drawn`, the result of `draw_workers`.
         """
         shape, reports = self.channel.weights.shape, self.report_domain
         assert isinstance(reports, FiniteDomain | OrNull)

@@ -372,7 +372,6 @@ class MatrixFactorization(Mechanism):
         sums: npt.NDArray[np.int64],
         rng: Randomness,
     ) -> npt.NDArray[np.float64]:
-        """Return the workers' profiles u, which their devices solve for."""
         ends, rows = answers.rows_by_worker
         tasks = answers.task_codes[rows]
         answered = [tasks[start:stop] for start, stop in pairwise(ends)]
@@ -413,13 +412,11 @@ class MatrixFactorization(Mechanism):
                 )
 
     def _in_units(self, sums: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        """Return profile sums in the unit of the answers."""
         return sums.astype(np.float64) * (self.channel.grid.step / UNIT)
 
     def _predictions(
         self, sketches: npt.NDArray[Any], answers: Answers, whole_profile: npt.NDArray[np.int64]
     ) -> Answers:
-        """Return the answers to every task that the workers' reports predict."""
         profile = whole_profile / UNIT
         if self.variant in ("ridge", "paper"):
             solved = sketches

@@ -496,7 +496,6 @@ class Mechanism(ABC):
         return self._randomize(self._checked(answers, participation_public=False), words)
 
     def _checked(self, answers: Any, participation_public: bool) -> Answers:
-        """Return valid answers in canonical order; raise as `randomize` does."""
         if isinstance(answers, Reports):
             raise AnswerError("mechanisms.not-answers", type_name="Reports")
         given = answers
@@ -688,7 +687,6 @@ class Reports:
         return to_native({name: table[name] for name in table.column_names}, backend, self._mark())
 
     def _mark(self) -> str:
-        """Return the mark of the reports in a frame; see `quietcrowd.frames`."""
         mechanism = self.mechanism
         kind = type(mechanism)
         if mechanism.registry().get(getattr(kind, "name", "")) is kind:

@@ -126,10 +126,7 @@ class Secret:
         self.key.clear()
 
     def give(self, label: tuple[str | int, ...], size: int) -> bytes:
-        """Return `size` bytes of a label; a shorter output is a prefix of a longer one.
-
-        Raises ValueError if the key was forgotten.
-        """
+        """Return `size` bytes of a label; a shorter output is a prefix of a longer one."""
         if self.forgotten:
             raise ValueError("the key was forgotten")
         context = hashlib.sha256(self.context.encode()).digest()

@@ -32,10 +32,7 @@ class ReportMeanings(ABC):
 
     @abstractmethod
     def code(self, meaning: Any) -> int:
-        """Return the report of a meaning, in which JSON may have changed tuples to lists.
-
-        Raises ValueError if no report has this meaning.
-        """
+        """Return the report of a meaning, in which JSON may have changed tuples to lists."""
 
 
 @frozen(kw_only=True, slots=False)
@@ -82,10 +79,7 @@ class Likelihoods(ListedMeanings):
         return cls(listed=tuple(tuple(zip(names, column, strict=True)) for column in columns))
 
     def favoured(self, code: int) -> tuple[Label, ...]:
-        """Return the labels that a report supports; none if the report is uninformative.
-
-        Their likelihood is nearer to the greatest than to the least.
-        """
+        """Return the labels that a report supports; none if the report is uninformative."""
         pairs: Any = self.listed[code]
         weights = [weight for _, weight in pairs]
         middle = min(weights) + max(weights)

@@ -40,10 +40,7 @@ class Marks:
 
     @classmethod
     def of(cls, columns: pa.Table) -> Marks | None:
-        """Return the marks in a table of reports; None if no row is marked.
-
-        Raises AnswerError if a cell of the column ``again`` is neither true nor false.
-        """
+        """Return the marks in a table of reports; None if no row is marked."""
         if "again" not in columns.column_names or "task" not in columns.column_names:
             return None
         again = _booleans(columns["again"])

@@ -59,8 +59,7 @@ def best_staircase(
     convex and proportional to the scale of a column. `epsilon` is 0 to 16. `apart` is the least
     separation of any two answers, as a fraction, 0 to 1, of that of randomized response. Separation
     is the sum of the factors of columns that support only one of the two. All information that
-    distinguishes two rows, such as Chernoff's, is proportional to it. Raises ParameterError if the
-    program is not solved.
+    distinguishes two rows, such as Chernoff's, is proportional to it.
     """
     if other_weight_for(answers, epsilon) * answers < TOTAL:
         members = _sets(answers)

@@ -126,10 +126,7 @@ class TaskwiseMechanism(Mechanism):
 
 
 def check_cells(tasks: int, workers: int, beside: int = 1) -> None:
-    """Raise ParameterError if a number per worker and task would not fit into memory.
-
-    Also raises if `beside` numbers per worker, or per task, would not fit.
-    """
+    """Raise ParameterError if a number per worker and task would not fit into memory."""
     if max(workers, tasks) * beside > MAX_CELLS:
         raise ParameterError(
             "mechanisms.too-many-numbers",

@@ -205,7 +205,6 @@ class PrivacyGuarantee:
 def check_counts(answers: int, tasks: Tasks | None, *, every_task: bool = False) -> int:
     """Return how many reports a worker makes: one per answer, or with `every_task` one per task.
 
-    Raise `ParameterError` unless ``1 <= answers <= tasks <= 10**7`` and task ids are distinct.
     With `every_task`, `tasks` is required.
     """
     check_whole("answers", answers, 1, MOST_REPORTS)
@@ -227,8 +226,6 @@ def are_named(tasks: Any) -> bool:
 
 def task_names(tasks: Any) -> tuple[str, ...]:
     """Return task ids as strings.
-
-    Raise `ParameterError` if an id is missing, invalid or repeated.
 
     Examples
     --------

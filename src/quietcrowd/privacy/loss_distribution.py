@@ -106,10 +106,7 @@ class LossDistribution:
         )
 
     def compose(self, other: LossDistribution) -> LossDistribution:
-        """Return the distribution of the sum of two independent losses, coarsened if it is long.
-
-        Raise `ParameterError` unless one step is the other times a power of two.
-        """
+        """Return the distribution of the sum of two independent losses, coarsened if it is long."""
         one, two = self, other
         while one.step < two.step:
             one = one.coarsened()
@@ -145,10 +142,7 @@ class LossDistribution:
         )
 
     def repeated(self, count: int) -> LossDistribution:
-        """Return the distribution of the sum of `count` independent losses with this distribution.
-
-        Raise `ParameterError` unless `count` is a whole number, at least 1.
-        """
+        """Return the distribution of the sum of `count` independent losses of this distribution."""
         check_whole("count", count, 1)
         result, square, rest = None, self, count
         while True:
@@ -171,10 +165,7 @@ class LossDistribution:
         return float(self._losses[-1])
 
     def delta(self, epsilon: float) -> float:
-        """Return the least delta at an `epsilon` of at least 0, rounded up.
-
-        It is the sum of ``max(0, P - exp(epsilon) Q)``.
-        """
+        """Return the least delta at an `epsilon` of at least 0, rounded up."""
         losses = self._losses
         above = int(np.searchsorted(losses, epsilon))
         excess = self.masses[above:] * -np.expm1(epsilon - losses[above:])
@@ -259,7 +250,6 @@ def _alike_together(parts: Sequence[tuple[LossLaw, int]]) -> list[tuple[LossLaw,
 def _on_one_grid(
     laws: Sequence[LossDistribution], parts: Sequence[tuple[LossLaw, int]]
 ) -> list[LossDistribution]:
-    """Return distributions on grids with a common step times powers of two."""
     spread = math.hypot(*(math.sqrt(times) * law.epsilon for law, times in parts))
     step = max(spread / (8 * _FINE), _FINEST)
     return [law.on_grid(step)._within_places() for law in laws]

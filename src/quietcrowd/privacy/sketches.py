@@ -33,8 +33,6 @@ def largest_signed_norm(rows: npt.NDArray[np.int64]) -> int:
     several bounds: the sum of all 1-norms and, for tables that are not too large,
     `spectral_norm_bound` of all columns or of those with both signs.
 
-    Raise `ParameterError` if all 1-norms add up to 2^53 or more.
-
     Examples
     --------
     >>> largest_signed_norm(np.array([[3, 1], [1, -3], [2, 2]]))  # v_1 + v_2 + v_3, or with -v_2

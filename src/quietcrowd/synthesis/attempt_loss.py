@@ -179,9 +179,6 @@ def composed_epsilon(epsilon: float, delta: float, count: int, total_delta: floa
 
 
 def compose_curve(epsilon_at: Callable[[float], float], count: int, total_delta: float) -> float:
-    """Return the least loss found for `count` releases that trade epsilon against delta.
-
-    `epsilon_at` maps the delta of one release to its epsilon; `total_delta` is for all together.
-    """
+    """Return the least loss found for `count` releases that trade epsilon against delta."""
     each = [share * total_delta / count for share in SHARES]
     return min(composed_epsilon(epsilon_at(delta), delta, count, total_delta) for delta in each)

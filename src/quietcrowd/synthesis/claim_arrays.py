@@ -171,11 +171,7 @@ def task_runs(offsets: Offsets, n_jobs: int | None) -> list[tuple[int, int]]:
 
 
 def public_range(claims: Answers) -> Ordinal | Interval:
-    """Return the domain of numeric claims.
-
-    Raises ParameterError unless `claims` are Answers, and AnswerError unless their domain is a
-    finite range of numbers.
-    """
+    """Return the domain of numeric claims."""
     if not isinstance(claims, Answers):
         raise ParameterError("synthesis.claims-not-answers", type_name=type(claims).__name__)
     if not isinstance(claims.domain, Ordinal | Interval):

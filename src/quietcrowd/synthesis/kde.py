@@ -94,8 +94,8 @@ class KernelDensities:
     """One density per task: a weighted mean of kernels at the task's points.
 
     Points are claims or synthetic claims. `weights` are at least 0 and sum to 1 in each nonempty
-    task. `bandwidths`, shape (tasks,), are above 0, in the unit of the points. Raises
-    ParameterError if an array is invalid. Source: Huai et al., IJCAI 2019, equation 5.
+    task. `bandwidths`, shape (tasks,), are above 0, in the unit of the points. Source: Huai et al.,
+    IJCAI 2019, equation 5.
     """
 
     offsets: Offsets = field(converter=checked_offsets)
@@ -119,10 +119,7 @@ class KernelDensities:
         return len(self.offsets) - 1
 
     def pdf(self, task_index: int, x: npt.ArrayLike) -> Floats:
-        """Return the density of a task at `x`, in the unit of the points.
-
-        Raises ParameterError if the task does not exist or has no points.
-        """
+        """Return the density of a task at `x`, in the unit of the points."""
         check_whole("task_index", task_index, 0, self.tasks - 1)
         rows = slice(self.offsets[task_index], self.offsets[task_index + 1])
         if rows.start == rows.stop:
@@ -144,7 +141,7 @@ def distances(
     """Return the squared distance of each claim's kernel from its task's density, shape (rows,).
 
     It uses `Kernel.feature_inner` (Huai et al., IJCAI 2019, equations 1 and 3), and is in one over
-    the unit of the values. Raises ParameterError if an array is invalid, see `KernelDensities`.
+    the unit of the values.
     """
     check_choice("kernel", kernel, list(KERNELS.values()))
     begins = checked_offsets(offsets)
@@ -178,7 +175,7 @@ def silverman(offsets: npt.ArrayLike, values: npt.ArrayLike, *, value_range: flo
 
     ``1.06 min(standard deviation, interquartile range / 1.34) n^(-1/5)`` of a task's n claims, and
     at least a thousandth of `value_range`, the public width of the range (Silverman, "Density
-    estimation", 1986, section 3.4). Raises ParameterError if an array or the range is invalid.
+    estimation", 1986, section 3.4).
     """
     begins, claims, least = _checked(offsets, values, value_range)
     counts = np.diff(begins)

@@ -166,7 +166,7 @@ def claimed_release_loss(
     1. Our text of the paper lacks some symbols. For equal weights, this form is Theorem 1 of
     Bindschaedler, Shokri and Gunter (PVLDB 2017), as the paper's Remark 1 states. It does not hold:
     ``docs/theory/pris-crowd.md``. If the weights are learned from the claims, this pair reveals
-    information about them, too. Raises ParameterError if a number is out of range.
+    information about them, too.
 
     Examples
     --------

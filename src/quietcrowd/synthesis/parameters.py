@@ -45,10 +45,7 @@ def _default_weights(parameters: Parameters) -> Weighting:
 
 @frozen(kw_only=True, slots=False)
 class Parameters:
-    """Parameters of weights, blur, test and release; see `PrisCrowd`.
-
-    Raises ParameterError if a parameter is out of range, or parameters are incompatible.
-    """
+    """Parameters of weights, blur, test and release; see `PrisCrowd`."""
 
     release: Procedure = field(default="attempts", validator=one_of(*get_args(Procedure)))
     epsilon0: float = field(converter=number)

@@ -66,10 +66,7 @@ class GridClaims:
         bandwidths: Floats,
         low: float,
     ) -> GridClaims:
-        """Round claims to the grids of their tasks.
-
-        `weights` have no floor yet; `low` is the lower end of the public range.
-        """
+        """Round claims to the grids of their tasks."""
         steps = np.repeat(bandwidths / parameters.cells, np.diff(offsets))
         lifts = np.zeros(len(bandwidths))
         if parameters.release == "paper":
@@ -104,10 +101,7 @@ class GridClaims:
 def released_claims(
     parameters: Parameters, claims: GridClaims, tasks: Counts, words: WordSource, *, progress: bool
 ) -> tuple[Counts, Passes]:
-    """Make the attempts of one release about `tasks`.
-
-    Returns the number of attempts per task, shape (all tasks,), and the passes sorted by task.
-    """
+    """Make the attempts of one release about `tasks`."""
     attempts = np.zeros(len(claims.lifts), np.int64)
     parts: list[Passes] = []
     blocks = math.ceil(len(tasks) * parameters.attempts / BLOCK) or 1

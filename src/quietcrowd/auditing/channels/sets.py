@@ -24,10 +24,7 @@ ONE, OTHER = 0, 1
 
 
 def plan_sets(law: SetLaw, answers: int) -> AuditPlan:
-    """Return the audit plan of a mechanism that reports sets of labels.
-
-    The sets with one answer and not the other have the full ratio of probabilities.
-    """
+    """Return the audit plan of a mechanism that reports sets of labels."""
     epsilon = log_ratio_up(law.ratio)
 
     def score(observed: Observed) -> Floats:

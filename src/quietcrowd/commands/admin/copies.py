@@ -77,7 +77,6 @@ class Backup(WithJournal):
 
 @contextmanager
 def _existing_journal(settings: Settings) -> Iterator[Database | None]:
-    """Provide the journal of withdrawals; if there is none, print a note after the copy."""
     from quietcrowd.campaign.store.database import Database
     from quietcrowd.campaign.store.withdrawals.journal import place_of_departures
 

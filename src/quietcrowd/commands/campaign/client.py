@@ -52,9 +52,7 @@ class OnServer:
     def client(self) -> Iterator[httpx.Client]:
         """Provide a client of the server within a context; connection errors: ParameterError.
 
-        The key is never sent to another machine without encryption, or through a proxy to this
-        one. Raises ParameterError without a key or with an invalid address, and MissingExtraError
-        without httpx.
+        The key is never sent to another machine without encryption, or through a proxy to this one.
         """
         require_client()
         import httpx

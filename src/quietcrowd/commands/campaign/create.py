@@ -181,10 +181,7 @@ class Create(Privacy, PossibleAnswers, WorkerOptions, Promises, OnServer):
     )
 
     def run(self) -> None:
-        """Create the draft and print its id.
-
-        The task file is read once and only when needed, so an invalid mechanism fails first.
-        """
+        """Create the draft and print its id."""
         self._check()
         body, written, chosen = self._body(), self._rows, self._chosen
         if self.answers_per_worker is not None:

@@ -133,10 +133,7 @@ def _export_reports(client: httpx.Client, campaign_id: str, output: Path, chosen
 
 
 def download_parquet(client: httpx.Client, campaign_id: str, output: Path) -> None:
-    """Download all reports of a campaign to a Parquet file, block by block.
-
-    Raises ParameterError if the server rejects the request.
-    """
+    """Download all reports of a campaign to a Parquet file, block by block."""
     with TemporaryDirectory(dir=output.parent) as folder:
         received = Path(folder) / "reports.arrow"
         _download(client, f"/campaigns/{campaign_id}/reports", "arrow", received)

@@ -46,11 +46,7 @@ class TaskImages:
 
     @classmethod
     def read(cls, tasks: Path, rows: Sequence[TaskRow]) -> tuple[TaskImages, list[TaskRow]]:
-        """Return the images of the tasks, and the tasks with hashes in place of file names.
-
-        Raises FormatError, with the row, if a file is missing, no image or too large, or if there
-        are too many.
-        """
+        """Return the images of the tasks, and the tasks with hashes in place of file names."""
         images = cls(tasks=tasks)
         return images, [images._named(row) for row in rows]
 
@@ -69,7 +65,6 @@ class TaskImages:
         )
 
     def _named(self, row: TaskRow) -> TaskRow:
-        """Replace the file name in a task by the image's hash."""
         data: dict[str, Any] = json.loads(row.data)
         name, alt = data.get(_COLUMN), data.get(_ALT, "")
         if not isinstance(name, str) or not isinstance(alt, str):
@@ -136,7 +131,6 @@ class TaskImages:
 
 
 def _read(file: Path) -> bytes | None:
-    """Return at most `_LONGEST_FILE` + 1 bytes of a file, or None if it cannot be read."""
     try:
         if not file.is_file():
             return None
@@ -147,10 +141,7 @@ def _read(file: Path) -> bytes | None:
 
 
 def upload_images(client: httpx.Client, campaign: str, images: Mapping[str, bytes]) -> None:
-    """Upload images, by hash, to a draft one after the other; wait if the server is busy.
-
-    Raises ParameterError if the server rejects one.
-    """
+    """Upload images, by hash, to a draft one after the other; wait if the server is busy."""
     headers = {"Content-Type": "application/octet-stream"}
     for sha256, content in images.items():
         url = f"/campaigns/{campaign}/images/{sha256}"

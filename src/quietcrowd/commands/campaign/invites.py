@@ -68,7 +68,6 @@ class RevokeInvites(OnCampaign):
 
 
 def _invite(link: str, campaign: str, place: int) -> str:
-    """Return the invite in a link; errors do not show it."""
     address, _, token = link.rpartition("#i=")
     if not has_prefix(token, "qci_"):
         raise ParameterError("commands.link-without-invite", place=place)

@@ -43,11 +43,7 @@ class TaskFile:
 
     @classmethod
     def read(cls, path: Path) -> TaskFile:
-        """Read a file of tasks.
-
-        Raises ParameterError for an unknown suffix, FormatError for invalid JSON, and OSError if
-        the file cannot be opened.
-        """
+        """Read a file of tasks."""
         suffix = path.suffix.lower()
         if suffix in _TABLES:
             return cls(path=path, media_type=_TABLES[suffix], content=path.read_bytes())
@@ -80,10 +76,7 @@ class TaskFile:
     def rows(self, domain: Domain, columns: TaskColumns = TaskColumns()) -> list[TaskRow]:  # noqa: B008
         """Return the tasks as the server will read them.
 
-        If `columns` names the columns that workers see, none of them is taken for an answer. Raises
-        FormatError, with row numbers, if the server would reject a row, a known truth is not a
-        possible answer, or the file looks like answers. Raises ParameterError if a shown column is
-        in no row.
+        If `columns` names the columns that workers see, none of them is taken for an answer.
         """
         try:
             rows = list(READERS[self.media_type](self.content, columns))
@@ -148,10 +141,7 @@ def _naming(rows: Sequence[TaskRow]) -> str:
 def tell_alike_tasks(
     rows: Sequence[TaskRow], mechanism: Mechanism, answers: int | None, *, linked: int | None
 ) -> None:
-    """Print how many answers share one question, and which tasks have look-alike letters.
-
-    `answers` is the maximum per worker, and `linked` the number that the requester gave.
-    """
+    """Print how many answers share one question, and which tasks have look-alike letters."""
     shown = [(row.name or str(place), json.loads(row.data)) for place, row in enumerate(rows, 1)]
     found = min(largest_group(shown, mechanism), answers or len(rows))
     if linked is None and found > 1:

@@ -67,7 +67,6 @@ def play(*, epsilon: float, seed: int, stay: bool) -> None:
 
 @contextmanager
 def _campaign(folder: Path, crowd: Dataset, epsilon: float) -> Iterator[DemoCampaign]:
-    """Provide an open campaign on a new server within a context."""
     domain = check_finite(crowd.answers.domain, "the demo")
     mechanism = RandomizedResponse(domain=domain, epsilon=epsilon)
     settings = Settings(database=f"sqlite:///{folder}/demo.db", port=0, debounce=_DEBOUNCE)
@@ -133,7 +132,6 @@ def _tell_truths(results: Mapping[str, Any], crowd: Dataset) -> None:
 
 
 def _tell_methods(results: Mapping[str, Any], reports: Reports, crowd: Dataset) -> None:
-    """Print the errors of noise-aware inference, votes, a constant guess, and no privacy."""
     real = true_labels(crowd)
     guess = 100 * constant_error_rate(crowd.answers, crowd.truths)
 
@@ -196,7 +194,6 @@ def _print(text: str) -> None:
 
 
 def _print_lines(what: RenderableType) -> None:
-    """Print lines unwrapped, and an empty one."""
     console(_WIDTH).print(what, "", sep="\n", soft_wrap=True)
 
 
@@ -233,10 +230,7 @@ def true_labels(crowd: Dataset) -> dict[str, Label]:
 def send_all(
     links: Sequence[str], answers: Sequence[Mapping[str, Label]], folder: Path
 ) -> list[Client]:
-    """Let every worker join with a link, randomize and send; return the devices.
-
-    Their directories are created in `folder`.
-    """
+    """Let every worker join with a link, randomize and send; return the devices."""
 
     def send(place: int) -> Client:
         device = Client(links[place], folder=folder / f"device-{place}")

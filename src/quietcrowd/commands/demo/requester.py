@@ -48,10 +48,7 @@ class DemoCampaign:
         return [f"{self.server}{fragment}" for fragment in made["fragments"]]
 
     def results(self, reports: int) -> dict[str, Any]:
-        """Return the results of at least this many reports, polling until they exist.
-
-        Raises CampaignError after `_PATIENCE` seconds.
-        """
+        """Return the results of at least this many reports, polling until they exist."""
         until = time.monotonic() + _PATIENCE
         while time.monotonic() < until:
             answer = self.client.get(f"/campaigns/{self.id}/results")
@@ -86,10 +83,7 @@ _PROMISES = {
 def requester_of(
     server: str, key: str, *, title: str, mechanism: Mechanism, questions: Sequence[tuple[str, str]]
 ) -> Iterator[DemoCampaign]:
-    """Create and open a campaign, and provide it within a context.
-
-    `questions` are pairs of task name and question.
-    """
+    """Create and open a campaign, and provide it within a context."""
     table = io.StringIO()
     csv.writer(table).writerows([("task", "question"), *questions])
     headers = {"Authorization": f"Bearer {key}"}

@@ -118,7 +118,6 @@ def hand_over(
 
 
 def _print_experiment(result: ExperimentResult) -> None:
-    """Print an experiment, its references first."""
     from rich.table import Table
 
     out = console(None if sys.stdout.isatty() else 80)
@@ -149,7 +148,6 @@ def _marks_participation(private: pd.DataFrame) -> bool:
 
 
 def _experiment_table(result: ExperimentResult, private: pd.DataFrame, guess: float) -> Table:
-    """Return a table with a line per mechanism, and below it one per method."""
     numbers = "correlation" in private
     table = plain_table(
         "claimed\nepsilon",

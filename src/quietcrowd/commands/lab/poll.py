@@ -146,7 +146,6 @@ def _as_json(
 
 
 def _tell(found: PollResult, told: ShuffledGuarantee, fewest: int | None, *, assumed: bool) -> None:
-    """Print the input and both losses; the local one, which needs no shuffler, comes first."""
     note(f"{counted(found.workers, 'report')} of one question, each of another worker.")
     note(str(told))
     if told.epsilon == told.local.total_epsilon > 0:

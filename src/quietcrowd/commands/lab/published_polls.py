@@ -43,10 +43,7 @@ def record_path(path: Path) -> Path:
 
 @contextmanager
 def held_records(files: Sequence[Path]) -> Iterator[list[PollRecord]]:
-    """Read and lock the records of files of reports within a context.
-
-    Raises FormatError as `PollRecord.read` does, and OSError if no lock file can be created.
-    """
+    """Read and lock the records of files of reports within a context."""
     with ExitStack() as held:
         for path in sorted({record_path(file) for file in files}):  # sorted against deadlocks
             held.enter_context(file_lock(path.with_name(f"{path.name}.lock"), wait=True))
@@ -69,10 +66,7 @@ class PollRecord:
 
     @classmethod
     def read(cls, reports: Path) -> PollRecord:
-        """Read a file of reports and its record, if there is one.
-
-        Raises FormatError if the record is damaged, or as `read_reports` does.
-        """
+        """Read a file of reports and its record, if there is one."""
         path = record_path(reports)
         key, outputs = _parsed(path) if path.exists() else (secrets.token_bytes(32), {})
         found = read_reports(reports).to_frame("pyarrow").to_pylist()
@@ -151,10 +145,7 @@ class Overlap:
 
 
 def record_output(records: Sequence[PollRecord]) -> None:
-    """Record next to each file that an output with all its reports is published.
-
-    Raises OSError if a record cannot be written; the caller must then publish nothing.
-    """
+    """Record next to each file that an output with all its reports is published."""
     one, total = secrets.token_hex(16), sum(len(record.rows) for record in records)
     for record in records:
         evolve(record, outputs={**record.outputs, one: (total, record.rows)}).write()

@@ -112,10 +112,7 @@ def print_release(
     output: Path,
     expected: float | None,
 ) -> None:
-    """Print the released and rejected tasks, the privacy loss, and who may see the output.
-
-    `expected` is the planned number of synthetic claims per task, or None without a plan.
-    """
+    """Print the released and rejected tasks, the privacy loss, and who may see the output."""
     released = int((synthetic.attempts > 0).sum())
     _print(
         f"{counted(len(answers), 'claim')} of {counted(len(answers.workers), 'user')} about "
@@ -239,7 +236,6 @@ def _print_json(value: dict[str, Any]) -> None:
 
 
 def _finite(value: Any) -> Any:
-    """Convert a value to JSON; infinite numbers become null."""
     if isinstance(value, dict):
         return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -197,7 +197,6 @@ def _draw(
     drawn: Mapping[str, float | None],
     truths: Path | None,
 ) -> None:
-    """Draw the densities of tasks, with their known truths `drawn`; `truths` is for messages."""
     from quietcrowd.evaluation.plots import plot_task_densities
 
     for task, path in pictures.items():
@@ -210,7 +209,6 @@ def _draw(
 def _check_budget(
     epsilon: float | None, epsilon0: float | None, release: str, *, plan: bool, plot: bool
 ) -> None:
-    """Raise ParameterError unless exactly one option limits the privacy loss."""
     if release == "paper" and epsilon0 is None:
         raise ParameterError("commands.paper-release-needs-epsilon0")
     if epsilon is None and epsilon0 is None:
@@ -245,12 +243,10 @@ def _check_output(output: Path | None) -> Path:
 
 
 def _name_pictures(tasks: list[str], folder: Path) -> dict[str, Path]:
-    """Return the path of each task's picture, safe for any id."""
     return {task: folder / f"density-{_file_name(task)}.png" for task in tasks}
 
 
 def _file_name(task: str) -> str:
-    """Return an id as part of a file name; a hash makes a truncated one unique."""
     name = quote(task, safe=" ()+,;=@'")
     if len(name) <= LONGEST_NAME:
         return name
@@ -279,10 +275,7 @@ def _check_files(
 def _truths_of(
     names: Iterable[str], truths: Path | None, answers: Answers
 ) -> dict[str, float | None]:
-    """Return the known truths of tasks to draw, or None where unknown.
-
-    Raises AnswerError if no claim is about a task, or a known truth is invalid.
-    """
+    """Return the known truths of tasks to draw, or None where unknown."""
     try:
         known = number_per_task(answers.tasks, None if truths is None else read_truths(truths))
     except KnownTruthError as error:

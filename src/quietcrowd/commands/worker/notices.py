@@ -31,10 +31,7 @@ _FEW = 3
 
 
 def tell_terms(client: Client, most: int) -> None:
-    """Print the task description, the privacy losses, the budget and the terms.
-
-    `most` is the number of answers that the budget allows.
-    """
+    """Print the task description, the privacy losses, the budget and the terms."""
     terms = client.terms
     typer.echo("Whoever asks wrote what stands behind |:")
     show_quoted(one_line(terms.title))

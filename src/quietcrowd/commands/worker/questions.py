@@ -34,10 +34,7 @@ SHOWN = 20
 
 
 def show_text(text: str, *, first: str = "", rest: str = "") -> None:
-    """Print a text, wrapped and without control characters.
-
-    Each line begins with `first`, and its continuation lines with `rest`.
-    """
+    """Print a text, wrapped and without control characters."""
     for line in printable(text).splitlines() or [""]:
         folded = textwrap.wrap(
             line,
@@ -132,7 +129,6 @@ class Questions:
             place = chosen
 
     def _ask_one(self, place: int) -> int:
-        """Ask one question; return the position of the next."""
         task = self.tasks[place]
         typer.echo("")
         show_text(f"{place + 1} of {len(self.tasks):,}: {one_line(task.name)}", rest=QUOTED)
@@ -165,7 +161,6 @@ class Questions:
                 return place + 1
 
     def _close(self) -> int | None:
-        """Show the answers and ask to send; return None, or the position of an answer to change."""
         typer.echo("")
         show_text(f"You answered {len(self.answers):,} of {len(self.tasks):,} questions.")
         self._show_answers()
@@ -217,7 +212,6 @@ class Questions:
         return "   ".join(labels)
 
     def _value(self, typed: str) -> Any:
-        """Parse an answer; None if it is invalid."""
         if not isinstance(self.domain, FiniteDomain):
             return _number(typed, self.domain)
         labels = self.domain.labels

@@ -40,7 +40,6 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
 
 
 def _files(path: Path) -> Iterator[tuple[str, str, Iterator[str]]]:
-    """Yield each file's name for messages, annotator and lines."""
     if path.suffix.lower() != ".zip":
         with open_text(path, "utf-8-sig") as file:
             yield str(path), path.name.partition(".")[0], file
@@ -57,7 +56,6 @@ def _files(path: Path) -> Iterator[tuple[str, str, Iterator[str]]]:
 
 
 def _answers(place: str, file_of: str, line: str) -> list[tuple[str, str, str | None]]:
-    """Return (task, worker, label) of each answer on a line."""
     try:
         record = parse_json(line)
     except ValueError as error:

@@ -112,7 +112,6 @@ def _fields(all_results: Iterable[list[dict[str, Any]]]) -> list[str]:
 
 
 def _value(path: Path, key: str, results: list[dict[str, Any]], field: str) -> Any:
-    """Return the only answer to a question, or None without one."""
     mine = [one for one in results if str(one.get("from_name")) == field]
     if not mine:
         return None
@@ -177,7 +176,6 @@ def write_records(
 
 
 def _annotated(table: pa.Table, workers: Pseudonyms) -> Iterator[dict[str, Any]]:
-    """Yield the tasks with their annotations, in the order of their first row."""
     answers: dict[Any, list[tuple[int, Any]]] = {}
     cells = (table[name].to_pylist() for name in ("task", "worker", "label"))
     rows = list(zip(*cells, strict=True))
@@ -221,11 +219,7 @@ def task_document(
     truth: tuple[Any, float | None] | None = None,
     method: str | None = None,
 ) -> dict[str, Any]:
-    """Return a task in JSON-ready form.
-
-    `number` is its id and `data` what annotators see. `truth` is (label, confidence), where label
-    None gives no prediction. `method` is the method that inferred the truth.
-    """
+    """Return a task in JSON-ready form."""
     predictions = []
     if truth is not None and truth[0] is not None:
         version = "quietcrowd" if method is None else f"quietcrowd-{method}"

@@ -29,8 +29,7 @@ def read_label_config(path: Path) -> Domain:
     """Return the domain of the answers to the only question of a configuration.
 
     Choices are labels, and so are the two sides of ``Pairwise``. Ratings, and numbers with a
-    ``step``, are levels; numbers without one form an interval from ``min`` to ``max``. Raises
-    FormatError if the file is not XML, or has another kind or number of questions.
+    ``step``, are levels; numbers without one form an interval from ``min`` to ``max``.
     """
     root = _parsed(path)
     asking = [tag for tag in root.iter() if tag.tag not in _SHOWING and tag.tag != "Choice"]
@@ -65,7 +64,6 @@ class _Builder(Xml.TreeBuilder):
     """A tree builder without document types, whose entities could expand without limit."""
 
     def doctype(self, *_: str | None) -> None:
-        """Raise FormatError."""
         raise FormatError("formats.config-doctype")
 
 
@@ -144,11 +142,7 @@ def common_texts(data: Iterable[Mapping[str, Any]]) -> list[str]:
 def write_label_config(
     path: Path, domain: Domain | None, labels: Sequence[Any] = (), shown: Sequence[str] = ()
 ) -> None:
-    """Write the configuration of a project for the output of `label_studio`.
-
-    `labels` are all labels, needed if `domain` is None. `shown` are fields of the tasks' data to
-    display. Raises ParameterError if XML cannot contain a label.
-    """
+    """Write the configuration of a project for the output of `label_studio`."""
     root = Xml.Element("View")
     Xml.SubElement(root, "Text", name="task", value="$task")
     for place, name in enumerate(shown, start=1):
@@ -163,7 +157,6 @@ def write_label_config(
 
 
 def _question(domain: Domain | None, labels: Sequence[Any]) -> Xml.Element:
-    """Return the tag for the results of `label_studio.make_result`."""
     if isinstance(domain, OrNull):
         domain = domain.domain
     if isinstance(domain, FiniteDomain):
@@ -178,7 +171,6 @@ def _question(domain: Domain | None, labels: Sequence[Any]) -> Xml.Element:
 
 
 def _bounds(domain: Domain | None) -> dict[str, str]:
-    """Return the range of numbers, and their step if they are evenly spaced."""
     if isinstance(domain, Interval):
         return {"min": _spelled(domain.low), "max": _spelled(domain.high)}
     if not isinstance(domain, FiniteDomain):

@@ -57,15 +57,11 @@ def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
 
 
 def _answered(row: dict[str, Any]) -> dict[str, Any]:
-    """Return an annotation, without the question if it has no answer."""
     return {name: cell for name, cell in row.items() if name != "label" or cell is not None}
 
 
 def question_of(path: Path, names: Sequence[str], wanted: str | None) -> str:
-    """Return the column of the answers; raise FormatError if it is ambiguous.
-
-    Columns of task data look like questions: if a file has some, the question must be named.
-    """
+    """Return the column of the answers; raise FormatError if it is ambiguous."""
     if ANNOTATOR not in names or ID not in names:
         missing = ANNOTATOR if ANNOTATOR not in names else ID
         raise FormatError("formats.annotation-column-missing", path=path, missing=missing)
@@ -79,11 +75,7 @@ def read_columns(
     *,
     packed: bool,
 ) -> pa.Table:
-    """Return answers; tasks are named by ``task`` if it corresponds one to one to ``id``.
-
-    `columns` are those of ids, tasks, annotators and answers (`field`). If `packed`, cells may
-    contain JSON.
-    """
+    """Return answers; tasks are named by ``task`` if it corresponds one to one to ``id``."""
     for place, row in enumerate(zip(columns[ID], columns[ANNOTATOR], strict=True)):
         if not all(map(is_id, row)):
             raise FormatError(
@@ -145,10 +137,7 @@ def _shorten(label: Any) -> Any:
 
 
 def _read_short(cell: Any, *, packed: bool = False) -> Any:
-    """Return the answer in a cell of JSON_MIN, or None; `packed` cells (CSV) may contain JSON.
-
-    Raises ValueError if the cell is not one choice, rating or number.
-    """
+    """Return the answer in a cell of JSON_MIN, or None; `packed` cells (CSV) may contain JSON."""
     if packed and isinstance(cell, str):
         cell = _unpacked(cell)
     if cell is None or isinstance(cell, str):
@@ -162,7 +151,6 @@ def _read_short(cell: Any, *, packed: bool = False) -> Any:
 
 
 def _unpacked(text: str) -> Any:
-    """Parse a CSV cell if it is a list of objects; otherwise return the text."""
     try:
         found = json.loads(text) if text.startswith("[{") else text
     except (ValueError, RecursionError):

@@ -66,7 +66,6 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
 
 
 def _filled(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a mask of nonempty cells; a quoted empty cell is not null."""
     return pc.fill_null(pc.not_equal(column, ""), False)
 
 

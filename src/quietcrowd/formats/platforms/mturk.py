@@ -143,7 +143,6 @@ def _answer(path: Path, row: int, field: str, value: Any) -> str | None:
 
 
 def _chosen(path: Path, row: int, field: str, options: Mapping[str, bool]) -> str | None:
-    """Return the chosen option, or None; raise FormatError if there are several."""
     on = [option for option, chosen in options.items() if chosen]
     if len(on) > 1:
         raise FormatError(

@@ -61,7 +61,6 @@ def _key_columns(path: Path, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _keys(table: pa.Table, key: tuple[str, ...]) -> Any:
-    """Return the name of each task: one column, or several as a JSON list."""
     if len(key) == 1:
         return table[key[0]]
     rows = zip(*(table[name].to_pylist() for name in key), strict=True)

@@ -36,11 +36,7 @@ KINDS = {kind.kind: kind for kind in _READ}
 
 
 def read_channel(document: Any, domain: Domain) -> Channel:
-    """Return the channel of a document about answers in a domain.
-
-    Raises ParameterError if the kind is unknown, or a member is missing, unknown or invalid. The
-    page refuses the same documents.
-    """
+    """Return the channel of a document about answers in a domain."""
     kind = document.get("kind") if isinstance(document, Mapping) else None
     if not isinstance(kind, str) or kind not in KINDS:
         raise ParameterError("mechanisms.channel-kind-unknown", kinds=", ".join(KINDS))

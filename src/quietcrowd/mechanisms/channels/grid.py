@@ -51,9 +51,7 @@ class Grid:
     def over(cls, domain: Ordinal | Interval, step: float | None = None) -> Grid:
         """Return the grid of a domain, from its lower bound on.
 
-        `step` is a power of two, by default 1/2048 to 1/1024 of the width. Raises ParameterError if
-        it is not, does not fit an even number of times into the width, or gives more than 2^24
-        steps. Also raises if the domain is too narrow, too wide or too far from 0 for floats.
+        `step` is a power of two, by default 1/2048 to 1/1024 of the width.
         """
         if domain.width < 2.0**SMALLEST:
             raise ParameterError("mechanisms.domain-too-narrow", domain=domain.example())
@@ -114,10 +112,7 @@ class Grid:
         return int(self.places(np.array([number]))[0])
 
     def nearest(self, number: float) -> int:
-        """Return the place nearest to a number, also beyond the ends of the grid.
-
-        Raises ParameterError if the number is not finite, or 2^31 steps or more away.
-        """
+        """Return the place nearest to a number, also beyond the ends of the grid."""
         place = (number - self.low) / self.step
         if not abs(place) < 2**31:
             raise ParameterError("mechanisms.number-too-far", number=number, step=self.step)

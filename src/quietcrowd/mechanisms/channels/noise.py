@@ -150,8 +150,7 @@ class DiscreteLaplace(Noise):
     def for_loss(cls, distance: Fraction | int, epsilon: float) -> DiscreteLaplace:
         """Return the least noise that hides `distance` steps at a loss of at most `epsilon`.
 
-        The loss exceeds neither the float nor the decimal that it prints as. Raises ParameterError
-        if `epsilon` is not above 0, or the scale would not be from 1 to 2^46 steps.
+        The loss exceeds neither the float nor the decimal that it prints as.
         """
         check_positive("epsilon", epsilon)
         wanted = Fraction(distance) / least_meant(epsilon)
@@ -255,7 +254,6 @@ def _binary_digits(scale: float) -> int:
 
 @lru_cache(maxsize=64)
 def _first_words(scale: float) -> tuple[int, ...]:
-    """Return the number that the first word of each coin is compared with."""
     return tuple(first_digits(_coin(scale, place)) for place in range(_binary_digits(scale) + 1))
 
 

@@ -310,10 +310,7 @@ def _weights_of_flips(size: int, low: float, high: float, largest: int) -> tuple
 
 
 def read_worker_law(document: Any, size: int, *, null: bool) -> WorkerLaw:
-    """Return the distribution in a channel document; raise ParameterError if it is invalid.
-
-    `size` is the number of possible reports, and `null` whether NULL is one.
-    """
+    """Return the distribution in a channel document; raise ParameterError if it is invalid."""
     kind = document.get("kind") if isinstance(document, Mapping) else None
     if kind == "epsilon":
         check_members(document, "kind epsilon")
@@ -334,7 +331,6 @@ def read_worker_law(document: Any, size: int, *, null: bool) -> WorkerLaw:
 
 
 def _distribution(others: int, alpha: int, beta: int) -> Callable[[int], int]:
-    """Return the distribution function of the weight, up to a factor, as integers."""
     common = math.lcm(*range(alpha, alpha + beta))
     factors: list[int] = [
         (1, -1)[j % 2] * math.comb(beta - 1, j) * (common // (alpha + j)) * TOTAL ** (beta - 1 - j)

@@ -62,8 +62,7 @@ class SetLaw:
     """Distribution of a set of labels given the answer.
 
     There are `labels` labels, `members` of them in a set. A set that contains the answer has the
-    weight `inside`, each other set `outside`. Raises ParameterError if there is no other set, there
-    are more than 2^53, or the weights are invalid.
+    weight `inside`, each other set `outside`.
 
     Examples
     --------
@@ -195,7 +194,6 @@ class SetLaw:
 
 @lru_cache(maxsize=64)
 def _loss_law(law: SetLaw) -> LossLaw:
-    """Return the loss distribution from the probabilities in `SetLaw.parted`."""
     one, other = law.parted
     rest = 1 - one - other
     return LossLaw.of_pair(

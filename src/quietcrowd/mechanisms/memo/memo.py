@@ -86,7 +86,6 @@ class MemoScope:
 
     `mechanism` has `fixed_reports`, and `campaign` and `tasks` are not empty. Tasks may be given in
     any order and are stored sorted, as reports are. Ids are text or whole numbers of 64 bits.
-    Raises ParameterError if an argument is invalid.
     """
 
     mechanism: Mechanism = field(converter=check_memoisable)
@@ -118,8 +117,7 @@ class MemoScope:
     def key_in(self, content: bytes, path: Path) -> bytes:
         """Return the key in the bytes of a file.
 
-        Raises FormatError if it was overwritten, is damaged, or has another version or scope. The
-        message names `path`, and nothing of the key.
+        The message names `path`, and nothing of the key.
         """
         if content and not any(content):
             raise FormatError("mechanisms.memo-destroyed-partly", path=path)
@@ -145,7 +143,6 @@ def _digest(value: Any) -> str:
 
 
 def _whole_body(content: bytes, path: Path) -> dict[str, Any]:
-    """Return the content of the file if its checksum matches."""
     try:
         body: dict[str, Any] = json.loads(content)
         kind, version = body["file"], body["version"]
@@ -171,7 +168,6 @@ def _damaged(path: Path) -> FormatError:
 
 
 def _differing(value: Any, other: Any) -> str:
-    """Format a value; of a description, only the part that differs from another one."""
     if isinstance(value, dict) and isinstance(other, dict):
         value = {name: value[name] for name in sorted(value) if value[name] != other.get(name)}
     return repr(value)
@@ -340,7 +336,6 @@ class Memo:
         self._secret.forget()
 
     def _require_kept(self) -> None:
-        """Raise an error unless the file exists and contains the same key."""
         if not self._secret.forgotten:
             try:
                 content = read_private(self.path)

@@ -29,8 +29,7 @@ def worker_table(
     """Return the answers of one worker as a table; all other parameters are public.
 
     In `answers`, None or a missing entry is no answer, and tasks match by their text. `tasks` are
-    all tasks of the campaign, sorted. Raises AnswerError if a task is unknown or an answer is
-    outside the domain.
+    all tasks of the campaign, sorted.
     """
     given = _by_text(answers, tasks, campaign)
     encoded = [_encode(domain, task, given.get(str(task))) for task in tasks]
@@ -47,7 +46,6 @@ def worker_table(
 
 
 def _by_text(answers: Mapping[Any, Any], tasks: Sequence[TaskId], campaign: str) -> dict[str, Any]:
-    """Return answers by the text of their task."""
     if not isinstance(answers, Mapping):
         raise AnswerError(
             "mechanisms.answers-not-a-mapping", task=tasks[0], type_name=type(answers).__name__

@@ -45,7 +45,6 @@ _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 
 def _bernoulli(count: int) -> list[Fraction]:
-    """Return the Bernoulli numbers B_2, B_4, ... B_(2 count)."""
     numbers = [Fraction(1)]
     for order in range(1, 2 * count + 1):
         known = sum(math.comb(order + 1, i) * number for i, number in enumerate(numbers))
@@ -256,8 +255,7 @@ def cell_delta(
 
     It is the sum of what ``P(agrees, c) - exp(epsilon) P(differs, c)`` and its reverse exceed 0 by,
     over the number c of agreements among the other n - 1 reports. A bound on the rounding is added,
-    at most 1e-9 for ``n (k - 1) <= 2000``. Raise `ParameterError` if `epsilon` is negative or
-    `answers` is not from 1 to 10^6. For other parameters see `cell_epsilon`.
+    at most 1e-9 for ``n (k - 1) <= 2000``. For other parameters see `cell_epsilon`.
 
     Examples
     --------
@@ -286,10 +284,7 @@ def cell_law(answers: int, *, labels: int, low: int, high: int, total: int = 2**
 def listed_cell_law(
     answers: int, *, labels: int, weights: Sequence[int], epsilon: float, total: int = 2**32
 ) -> LossLaw:
-    """Return the distribution of the loss about one answer, for equally likely weights.
-
-    `epsilon` bounds the loss of every report. For other parameters see `cell_epsilon`.
-    """
+    """Return the distribution of the loss about one answer, for equally likely weights."""
     flips = np.array(weights, np.float64) * ((labels - 1) / total)
     agrees, differs = _mean_over(flips, np.full(len(flips), 1 / len(flips)), answers)
     joint = _Joint(agrees=agrees, differs=differs / (labels - 1), error=_error_of_logs(answers))

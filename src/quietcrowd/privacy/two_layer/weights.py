@@ -281,6 +281,5 @@ def _log_row(law: SharedWeight, length: int) -> Floats:
 
 
 def _log_ways(count: int) -> Floats:
-    """Return ln of the binomial coefficients of `count`."""
     place = np.arange(1, count + 1)
     return np.concatenate([[0.0], np.cumsum(np.log((count - place + 1) / place))])
