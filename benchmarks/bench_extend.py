@@ -99,7 +99,7 @@ def test_a_fit_that_starts_from_an_earlier_one(many_reports, name, tabulate):
     fresh_sweeps, warm_sweeps, agreed = [], [], []
     for reports in many_reports:
         fresh = method.fit(reports)
-        warm = method.fit(reports, start=method.fit(split(reports)[0]))
+        warm = method.fit(reports, init=method.fit(split(reports)[0]))
         fresh_sweeps.append(fresh.n_iter)
         warm_sweeps.append(warm.n_iter)
         agreed.append(np.mean(warm.estimates.truths == fresh.estimates.truths))

@@ -108,7 +108,9 @@ def measure(name, crowd, draws, epsilons=tuple(WANTED)):
                 mechanism = maker(answers.domain, epsilon)
                 assert epsilon * (1 - 1e-5) <= mechanism.guarantee().epsilon <= epsilon
                 rng = np.random.default_rng((draw, place, row))
-                reports = mechanism.simulate(answers, random_state=rng, participation_public=True)
+                reports = mechanism.simulate(
+                    answers, random_state=rng, participation_is_public=True
+                )
                 found[kind].append(error_of(reports, truths))
             found["none"].append(plain)
             found["constant"].append(constant)

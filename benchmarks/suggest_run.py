@@ -168,7 +168,7 @@ class Crowd:
             asked, domain=self.mechanism.report_domain, tasks=np.arange(len(counts))
         )
         reports = qc.Reports(table=table, mechanism=self.mechanism, simulated=True)
-        return qc.NoiseAware().fit(reports, start=start)
+        return qc.NoiseAware().fit(reports, init=start)
 
     def error(self, estimate):
         """Return the share of wrong labels, or the mean absolute error."""

@@ -274,7 +274,7 @@ class TellsWhatWasDropped(RandomizedResponse):
 class KeepsTheOrderOfRows(RandomizedResponse):
     """Sends reports in the order in which the answers came."""
 
-    def _checked(self, answers, participation_public):  # noqa: ARG002
+    def _checked(self, answers, participation_is_public):  # noqa: ARG002
         return answers
 
 

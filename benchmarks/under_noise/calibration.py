@@ -73,7 +73,7 @@ def gold_records(name, epsilon, draws, kept):
 
     def simulate(rng, _):
         told, rest = known_share(rng, truths, GOLD)
-        reports = mechanism.simulate(answers, random_state=rng, participation_public=True)
+        reports = mechanism.simulate(answers, random_state=rng, participation_is_public=True)
         return Scene(reports=reports, score=KnownLabels(answers, rest), gold=told)
 
     rivals = label_rivals(labels.counting_oracle(laws))

@@ -60,7 +60,7 @@ def label_reports(crowd, epsilon, rng):
     if np.isinf(epsilon):
         return crowd.answers
     mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=epsilon)
-    return mechanism.simulate(crowd.answers, random_state=rng, participation_public=True)
+    return mechanism.simulate(crowd.answers, random_state=rng, participation_is_public=True)
 
 
 def number_reports(crowd, epsilon, rng):
@@ -68,7 +68,7 @@ def number_reports(crowd, epsilon, rng):
     if np.isinf(epsilon):
         return crowd.answers
     mechanism = qc.LaplaceMechanism(domain=crowd.answers.domain, epsilon=epsilon, fill=None)
-    return mechanism.simulate(crowd.answers, random_state=rng, participation_public=True)
+    return mechanism.simulate(crowd.answers, random_state=rng, participation_is_public=True)
 
 
 def channel_of(scene):

@@ -59,7 +59,7 @@ def hostile_cell(name, kind, epsilon, draws, kept):
 
     def simulate(rng, _):
         turned, _, laws = turn(answers, kind, rng, confusions)
-        reports = mechanism.simulate(turned, random_state=rng, participation_public=True)
+        reports = mechanism.simulate(turned, random_state=rng, participation_is_public=True)
         return Scene(reports=reports, score=score, about=laws)
 
     def posterior(scene):

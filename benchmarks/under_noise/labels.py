@@ -61,7 +61,7 @@ def real_cell(part, name, epsilon, mechanism_of, draws, kept):
     mechanism = mechanism_of(answers, epsilon)
 
     def simulate(rng, _):
-        reports = mechanism.simulate(answers, random_state=rng, participation_public=True)
+        reports = mechanism.simulate(answers, random_state=rng, participation_is_public=True)
         return Scene(reports=reports, score=score)
 
     rivals = label_rivals(counting_oracle(laws))

@@ -89,7 +89,7 @@ def flagged_shares(name, kind, draws, kept, subject):
         score = KnownLabels(crowd.answers, crowd.truths)
         turned, bad, _ = turn(crowd.answers, kind, rng)
         mechanism = qc.RandomizedResponse(domain=turned.domain, epsilon=FLAG_EPSILON)
-        reports = mechanism.simulate(turned, random_state=rng, participation_public=True)
+        reports = mechanism.simulate(turned, random_state=rng, participation_is_public=True)
         return Scene(reports=reports, score=score, about=(crowd.law, bad))
 
     def record(scene):

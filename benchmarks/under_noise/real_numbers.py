@@ -62,7 +62,7 @@ def number_cell(name, epsilon, draws, kept):
     mechanism = qc.LaplaceMechanism(domain=answers.domain, epsilon=epsilon, fill=None)
 
     def simulate(rng, _):
-        reports = mechanism.simulate(answers, random_state=rng, participation_public=True)
+        reports = mechanism.simulate(answers, random_state=rng, participation_is_public=True)
         return Scene(reports=reports, score=score)
 
     def oracle(scene):

@@ -62,7 +62,7 @@ def test_rows_left_out_for_their_answer_need_a_mechanism_that_hides_it(run, tmp_
             "quietcrowd: error: rows dropped because of a missing or invalid answer: 2"
         )
         assert "RandomizedResponse does not protect participation" in error
-        assert "pass participation_public=True (on the command line: --participation" in error
+        assert "pass participation_is_public=True (on the command line: --participation" in error
     status, _, errors = run(*words, "--drop-invalid", "--participation-is-public")
     assert status == 0
     assert "Not covered by this: that no report comes of 2 rows tells that the answer" in errors

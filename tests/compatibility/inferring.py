@@ -119,7 +119,7 @@ def _parts(crowd: str) -> tuple[qc.Answers, qc.Answers]:
 
 def _continued(name: str, crowd: str) -> Any:
     first, _ = _parts(crowd)
-    return told(METHODS[name].fit(answers_of(crowd), start=METHODS[name].fit(first)))
+    return told(METHODS[name].fit(answers_of(crowd), init=METHODS[name].fit(first)))
 
 
 def _extended(name: str, crowd: str) -> Any:

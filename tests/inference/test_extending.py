@@ -184,9 +184,9 @@ def test_what_does_not_go_together_is_refused():
     start = qc.WeightedVote().fit(old)
     with pytest.raises(ParameterError, match="estimate of WeightedVote"):
         qc.WeightedVote(smoothing=3).extend(start, new)
-    with pytest.raises(ParameterError, match="start must be an estimate"):
+    with pytest.raises(ParameterError, match="init must be an estimate"):
         qc.DawidSkene().extend(start, new)
-    with pytest.raises(ParameterError, match="start must be a TruthEstimate; got str"):
+    with pytest.raises(ParameterError, match="init must be a TruthEstimate; got str"):
         qc.DawidSkene().extend("x", new)
     with pytest.raises(AnswerError, match="is in the earlier estimate"):
         qc.WeightedVote().extend(start, old)
@@ -202,7 +202,7 @@ def test_what_does_not_go_together_is_refused():
     with pytest.raises(ParameterError, match="the channel of the earlier answers"):
         qc.WeightedVote().extend(start, mechanism.randomize(new))
     other = Answers.from_frame(new.to_frame(), qc.Categorical(range(4)))
-    with pytest.raises(ParameterError, match="start must be an estimate for"):
+    with pytest.raises(ParameterError, match="init must be an estimate for"):
         qc.WeightedVote().extend(start, other)
 
 

@@ -100,7 +100,11 @@ def test_rows_left_out_for_their_answer_are_refused_where_that_shows(name, simul
     message = rf"answer: 2\. .* {kind} does not protect"
     with pytest.raises(AnswerError, match=message) as no:
         randomize(answers)
-    for way_out in ("participation_public=True", "--participation-is-public", "fixed in advance"):
+    for way_out in (
+        "participation_is_public=True",
+        "--participation-is-public",
+        "fixed in advance",
+    ):
         assert way_out in str(no.value)
     assert all(label not in str(no.value) for label in ("perhaps", "11", "w9", "t4"))
     with pytest.raises(AnswerError, match=r"answer: 1\. "):
@@ -111,15 +115,15 @@ def test_rows_left_out_for_their_answer_are_refused_where_that_shows(name, simul
 def test_they_are_taken_where_participation_is_public(name):
     mechanism = OPEN[name]
     answers = without_some(mechanism.domain)
-    reports = mechanism.randomize(answers, participation_public=True)
+    reports = mechanism.randomize(answers, participation_is_public=True)
     assert len(reports) == 16
     assert reports.table.dropped == DroppedRows()
 
 
 def test_that_participation_is_public_is_said_with_true():
     for other in ("no", 1, None):
-        with pytest.raises(ParameterError, match="participation_public must be True or False"):
-            OPEN["one-layer"].randomize(without_some(LABELS), participation_public=other)
+        with pytest.raises(ParameterError, match="participation_is_public must be True or False"):
+            OPEN["one-layer"].randomize(without_some(LABELS), participation_is_public=other)
 
 
 def test_a_repeated_row_is_left_out_for_no_answer():

@@ -392,7 +392,7 @@ def test_a_run_starts_from_an_earlier_estimate_as_in_memory(
     in_full = method.fit(in_memory(source))
     expected = longer.fit(in_memory(source), in_full)
     for start in (in_full, infer_store(stores(source, 1), method, truths)):
-        assert_same(infer_store(stores(source, 3), longer, truths, start=start), expected)
+        assert_same(infer_store(stores(source, 3), longer, truths, init=start), expected)
     assert expected.history != longer.fit(in_memory(source)).history
 
 
@@ -400,15 +400,15 @@ def test_starts_that_do_not_fit_are_refused(stores, in_memory, tmp_path):
     store, truths = stores("labels", 1), tmp_path / "truths.parquet"
     start = qc.WeightedVote().fit(in_memory("labels"))
     with pytest.raises(ParameterError, match="an estimate of NoiseAware; got one of Weighted"):
-        infer_store(store, qc.NoiseAware(), truths, start=start)
+        infer_store(store, qc.NoiseAware(), truths, init=start)
     found = infer_store(stores("numbers", 1), qc.NoiseAware(), truths)
-    with pytest.raises(ParameterError, match="start must be an estimate for Categorical"):
-        infer_store(store, qc.NoiseAware(), truths, start=found)
+    with pytest.raises(ParameterError, match="init must be an estimate for Categorical"):
+        infer_store(store, qc.NoiseAware(), truths, init=found)
     with pytest.raises(ParameterError, match="a checkpoint, not both"):
-        infer_store(store, qc.WeightedVote(), truths, start=start, checkpoint=tmp_path / "c")
+        infer_store(store, qc.WeightedVote(), truths, init=start, checkpoint=tmp_path / "c")
     vote = infer_store(store, qc.MajorityVote(), truths)
     assert_same(
-        infer_store(store, qc.MajorityVote(), truths, start=vote),
+        infer_store(store, qc.MajorityVote(), truths, init=vote),
         qc.MajorityVote().fit(in_memory("labels")),
     )
 

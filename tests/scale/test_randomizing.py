@@ -357,9 +357,9 @@ def test_rows_left_out_for_their_answer_are_refused_where_that_shows(tmp_path, n
         assert made.workers.to_pylist() == ["a", "b", "c"]
         assert len(made) + made.dropped.null_reports == 9
         return
-    with pytest.raises(AnswerError, match=r"answer: 2\. .* participation_public=True"):
+    with pytest.raises(AnswerError, match=r"answer: 2\. .* participation_is_public=True"):
         randomize(tmp_path / "r", random_state=1)
     assert not (tmp_path / "r").exists()
-    made = randomize(tmp_path / "r", participation_public=True)
+    made = randomize(tmp_path / "r", participation_is_public=True)
     assert len(made) == 2
     assert made.dropped.out_of_domain == 0

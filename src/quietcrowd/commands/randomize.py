@@ -131,16 +131,16 @@ class Randomize(Privacy, PlainAnswers):
         public = self.participation_is_public
         if self.simulate is not None:
             return randomiser.simulate(
-                table, random_state=self.simulate, participation_public=public
+                table, random_state=self.simulate, participation_is_public=public
             )
         # raises before the note on exact noise
-        randomiser.check_left_out(table.dropped.out_of_domain, participation_public=public)
+        randomiser.check_left_out(table.dropped.out_of_domain, participation_is_public=public)
         announce_exact_noise(
             randomiser.noise_draws(
                 answers=len(table), tasks=len(table.tasks), workers=len(table.workers)
             )
         )
-        return randomiser.randomize(table, participation_public=public)
+        return randomiser.randomize(table, participation_is_public=public)
 
 
 def _write(reports: Reports, output: Path, table: Answers) -> None:

@@ -105,7 +105,7 @@ def randomize_a_store(
     randomiser = check_randomizable(
         store,
         maker(domain=store.domain, epsilon=epsilon),
-        participation_public=participation_is_public,
+        participation_is_public=participation_is_public,
     )
     if simulate is None and (tasks is None or workers is None):
         refuse_own_lists(name, randomiser)
@@ -129,7 +129,7 @@ def randomize_a_store(
             random_state=simulate,
             tasks=listed[0],
             workers=listed[1],
-            participation_public=participation_is_public,
+            participation_is_public=participation_is_public,
             executor=executor,
             progress=sys.stderr.isatty(),
         )

@@ -304,7 +304,7 @@ class Experiment:
         rng = np.random.default_rng(np.random.SeedSequence((self.random_state, key, trial)))
         # Dropped rows are not part of the data set, so which ones were dropped may be public.
         answers = crowd.dataset.answers
-        reports = cell.mechanism.simulate(answers, random_state=rng, participation_public=True)
+        reports = cell.mechanism.simulate(answers, random_state=rng, participation_is_public=True)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", QuietcrowdWarning)
             return {

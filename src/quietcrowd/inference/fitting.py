@@ -43,7 +43,7 @@ class FittingMethod(TruthInference):
     def fit(
         self,
         data: pd.DataFrame | Answers | Reports,
-        start: TruthEstimate[Any] | None = None,
+        init: TruthEstimate[Any] | None = None,
         *,
         gold: Any = None,
         n_jobs: int | None = None,
@@ -52,7 +52,7 @@ class FittingMethod(TruthInference):
     def fit(
         self,
         data: pl.DataFrame | pl.LazyFrame,
-        start: TruthEstimate[Any] | None = None,
+        init: TruthEstimate[Any] | None = None,
         *,
         gold: Any = None,
         n_jobs: int | None = None,
@@ -61,7 +61,7 @@ class FittingMethod(TruthInference):
     def fit(
         self,
         data: pa.Table,
-        start: TruthEstimate[Any] | None = None,
+        init: TruthEstimate[Any] | None = None,
         *,
         gold: Any = None,
         n_jobs: int | None = None,
@@ -70,7 +70,7 @@ class FittingMethod(TruthInference):
     def fit(
         self,
         data: Any,
-        start: TruthEstimate[Any] | None = None,
+        init: TruthEstimate[Any] | None = None,
         *,
         gold: Any = None,
         n_jobs: int | None = None,
@@ -84,7 +84,7 @@ class FittingMethod(TruthInference):
             such as ``performer``; its domain is the labels that occur, or all numbers. A frame of
             reports is read as non-private answers. NULL reports are dropped and counted in
             ``estimate.answers.dropped.null_reports``.
-        start : TruthEstimate, optional
+        init : TruthEstimate, optional
             An earlier estimate by the same method, whose state is the first one. Workers match if
             their ids print alike; a new worker starts as the median.
         gold : mapping, pandas Series, dataframe or TruthEstimate, optional
@@ -105,7 +105,7 @@ class FittingMethod(TruthInference):
             If the method cannot use the domain, there is no answer, the frame breaks a rule of
             `Answers.from_frame`, a known truth is given twice, or none belongs to a task.
         ParameterError
-            If `start` is from another kind of method or another domain.
+            If `init` is from another kind of method or another domain.
 
         Warns
         -----
@@ -120,7 +120,7 @@ class FittingMethod(TruthInference):
         DroppedRowsWarning
             If some known truths belong to no task of the answers.
         """
-        return self._fit(data, start, gold, n_jobs)
+        return self._fit(data, init, gold, n_jobs)
 
     @overload
     def fit_predict(
@@ -186,16 +186,16 @@ class FittingMethod(TruthInference):
         return estimate.probabilities()
 
     def _fit(
-        self, data: Any, start: TruthEstimate[Any] | None, gold: Any, n_jobs: int | None
+        self, data: Any, init: TruthEstimate[Any] | None, gold: Any, n_jobs: int | None
     ) -> TruthEstimate[Any]:
         observed = Observations.read(data, self)
-        if start is not None:
-            self._check_start(start, observed.domain)
+        if init is not None:
+            self._check_start(init, observed.domain)
         model, partition, known = self.prepare(observed, gold)
         first: Any = None
-        if start is not None:
-            earlier: Any = start.state_of(observed.answers.workers)
-            first = model.start_from(earlier, start.method)
+        if init is not None:
+            earlier: Any = init.state_of(observed.answers.workers)
+            first = model.start_from(earlier, init.method)
         warn_about_source(self, observed, 3)
         with Progress(type(self).__name__) as progress:
             result = run_loop(model, [partition], first, n_jobs, progress.count)
@@ -205,7 +205,7 @@ class FittingMethod(TruthInference):
     @overload
     def extend(
         self,
-        start: TruthEstimate[Any],
+        init: TruthEstimate[Any],
         data: pd.DataFrame | Answers | Reports,
         *,
         gold: Any = None,
@@ -213,7 +213,7 @@ class FittingMethod(TruthInference):
     @overload
     def extend(
         self,
-        start: TruthEstimate[Any],
+        init: TruthEstimate[Any],
         data: pl.DataFrame | pl.LazyFrame,
         *,
         gold: Any = None,
@@ -221,27 +221,27 @@ class FittingMethod(TruthInference):
     @overload
     def extend(
         self,
-        start: TruthEstimate[Any],
+        init: TruthEstimate[Any],
         data: pa.Table,
         *,
         gold: Any = None,
     ) -> TruthEstimate[pa.Table]: ...
 
     def extend(
-        self, start: TruthEstimate[Any], data: Any, *, gold: Any = None
+        self, init: TruthEstimate[Any], data: Any, *, gold: Any = None
     ) -> TruthEstimate[Any]:
         """Infer the truths of new tasks, with the workers of an earlier estimate.
 
         Only the new answers are swept: the statistics of the earlier ones stay as in the last pass
-        over them. `fit` with ``start=`` sweeps all answers again; do so from time to time.
+        over them. `fit` with ``init=`` sweeps all answers again; do so from time to time.
 
         Parameters
         ----------
-        start : TruthEstimate
+        init : TruthEstimate
             From `fit` or `extend` of an equal method; only the limit of iterations may differ.
         data : Reports, Answers or dataframe
-            Answers to tasks that are not in `start`, otherwise as for `fit`. A frame has labels of
-            the domain of `start`. Workers match if their ids print alike.
+            Answers to tasks that are not in `init`, otherwise as for `fit`. A frame has labels of
+            the domain of `init`. Workers match if their ids print alike.
         gold : dataframe or pandas Series, optional
             Known truths of new tasks, as for `fit`.
 
@@ -253,9 +253,9 @@ class FittingMethod(TruthInference):
         Raises
         ------
         AnswerError
-            As for `fit`, and if a task is in `start`.
+            As for `fit`, and if a task is in `init`.
         ParameterError
-            If `start` is of another method, domain or channel.
+            If `init` is of another method, domain or channel.
 
         Warns
         -----
@@ -273,21 +273,21 @@ class FittingMethod(TruthInference):
         >>> len(more.truths), int(more.workers["answers"].sum()) == len(frame)
         (20, True)
         """
-        self._check_start(start)
-        if evolve(start.method, max_iter=self.max_iter) != self:
+        self._check_start(init)
+        if evolve(init.method, max_iter=self.max_iter) != self:
             raise ParameterError(
-                "inference.start-of-another-method", other_method=self, method=start.method
+                "inference.start-of-another-method", other_method=self, method=init.method
             )
-        observed = Observations.read(data, self, start.answers.domain)
-        self._check_start(start, observed.domain)
-        check_new_tasks(start, observed.answers)
-        observed, earlier = join_workers(start, observed)
-        joined = joined_summary(start.summary, observed.summary, earlier)
+        observed = Observations.read(data, self, init.answers.domain)
+        self._check_start(init, observed.domain)
+        check_new_tasks(init, observed.answers)
+        observed, earlier = join_workers(init, observed)
+        joined = joined_summary(init.summary, observed.summary, earlier)
         model, partition, known = self.prepare(observed, gold, joined)
         warn_about_source(self, observed, 2)
-        result = extend_loop(model, start, earlier, partition)
+        result = extend_loop(model, init, earlier, partition)
         warn_about_result(model, observed.mechanism, result, 2)
-        swept = np.concatenate([start.swept, partition.draws])
+        swept = np.concatenate([init.swept, partition.draws])
         return self._estimate(model, observed, known, result, swept, partition)
 
     def prepare(
@@ -351,10 +351,10 @@ class FittingMethod(TruthInference):
         )
         return estimate
 
-    def _check_start(self, start: Any, domain: Domain | None = None) -> None:
-        if not isinstance(start, TruthEstimate):
-            raise ParameterError("inference.start-not-an-estimate", type_name=type(start).__name__)
-        self.check_alike(start.method, start.domain, domain)
+    def _check_start(self, init: Any, domain: Domain | None = None) -> None:
+        if not isinstance(init, TruthEstimate):
+            raise ParameterError("inference.start-not-an-estimate", type_name=type(init).__name__)
+        self.check_alike(init.method, init.domain, domain)
 
     def check_alike(
         self, method: TruthInference, earlier: Domain, domain: Domain | None = None

@@ -69,7 +69,7 @@ class NoiseAware(FittingMethod):
 
     Notes
     -----
-    `fit` with ``start=`` keeps the state of the workers; if the earlier `prior` differs, the
+    `fit` with ``init=`` keeps the state of the workers; if the earlier `prior` differs, the
     frequencies of the truths are replaced. `extend` needs an estimate with the same `prior`.
 
     References

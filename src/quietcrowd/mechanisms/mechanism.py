@@ -409,24 +409,24 @@ class Mechanism(ABC):
                 other_domain=self.domain.example(),
             )
 
-    def check_left_out(self, rows: int, *, participation_public: bool) -> None:
+    def check_left_out(self, rows: int, *, participation_is_public: bool) -> None:
         """Raise as `randomize` if rows were dropped because of their answer and this must not show.
 
         `rows` counts answers dropped because they were missing or not in the domain.
         """
-        if not isinstance(participation_public, bool):
+        if not isinstance(participation_is_public, bool):
             raise ParameterError(
                 "mechanisms.participation-public-not-boolean",
-                participation_public=participation_public,
+                participation_is_public=participation_is_public,
             )
-        if rows and not participation_public and not self.participation_protected:
+        if rows and not participation_is_public and not self.participation_protected:
             raise AnswerError(
                 "mechanisms.left-out-reveals-answers",
                 rows=rows,
                 type_name=type(self).__name__,
             )
 
-    def randomize(self, answers: Any, *, participation_public: bool = False) -> Reports:
+    def randomize(self, answers: Any, *, participation_is_public: bool = False) -> Reports:
         """Randomize answers, as the workers' devices do: with the operating system's randomness.
 
         Parameters
@@ -434,7 +434,7 @@ class Mechanism(ABC):
         answers : Answers or dataframe
             Private answers, in the mechanism's domain. Of a dataframe, `Answers.from_frame` reads
             the columns ``task``, ``worker`` and ``label``.
-        participation_public : bool
+        participation_is_public : bool
             Whether everyone may know which rows ``out_of_domain="skip"`` dropped, and so that their
             answers were missing or not in the domain. No guarantee covers what that reveals. If
             False, a mechanism that does not protect participation rejects the remaining answers: a
@@ -451,22 +451,22 @@ class Mechanism(ABC):
         AnswerError
             If the domains differ, there is no task or no worker, or dropped answers would show.
         ParameterError
-            If `participation_public` is invalid.
+            If `participation_is_public` is invalid.
         """
-        return self._randomize(self._checked(answers, participation_public), None)
+        return self._randomize(self._checked(answers, participation_is_public), None)
 
     def simulate(
         self,
         answers: Any,
         *,
         random_state: int | np.random.Generator,
-        participation_public: bool = False,
+        participation_is_public: bool = False,
     ) -> Reports:
         """Return simulated reports: fast and reproducible, but without protection.
 
         Parameters
         ----------
-        answers, participation_public
+        answers, participation_is_public
             As in `randomize`.
         random_state : int or numpy.random.Generator
             Seed, at least 0, or generator. The noise can be computed from it, and removed.
@@ -481,10 +481,10 @@ class Mechanism(ABC):
         AnswerError
             As in `randomize`.
         ParameterError
-            If `random_state` or `participation_public` is invalid.
+            If `random_state` or `participation_is_public` is invalid.
         """
         rng = generator_of(random_state)
-        return self._randomize(self._checked(answers, participation_public), rng)
+        return self._randomize(self._checked(answers, participation_is_public), rng)
 
     def reports_of_words(self, answers: Answers, words: WordSource) -> Reports:
         """Return the reports that given random words draw; see `randomize`.
@@ -493,9 +493,9 @@ class Mechanism(ABC):
         implementations with it, such as that of the web page: the words, their order and their use.
         Reports protect the worker only if no one can predict the words.
         """
-        return self._randomize(self._checked(answers, participation_public=False), words)
+        return self._randomize(self._checked(answers, participation_is_public=False), words)
 
-    def _checked(self, answers: Any, participation_public: bool) -> Answers:
+    def _checked(self, answers: Any, participation_is_public: bool) -> Answers:
         if isinstance(answers, Reports):
             raise AnswerError("mechanisms.not-answers", type_name="Reports")
         given = answers
@@ -504,7 +504,9 @@ class Mechanism(ABC):
         self.check_domain(given.domain)
         if not len(given.tasks) or not len(given.workers):
             raise AnswerError("mechanisms.nothing-to-randomize")
-        self.check_left_out(given.dropped.out_of_domain, participation_public=participation_public)
+        self.check_left_out(
+            given.dropped.out_of_domain, participation_is_public=participation_is_public
+        )
         given = given.canonical
         if given.dropped != DroppedRows():  # counts of dropped rows stay on the device
             given = evolve(given, dropped=DroppedRows())

@@ -113,7 +113,7 @@ def infer_store(
     truths: str | Path,
     workers: str | Path | None = None,
     *,
-    start: EarlierEstimate | None = None,
+    init: EarlierEstimate | None = None,
     gold: Any = None,
     checkpoint: str | Path | None = None,
     n_jobs: int | None = None,
@@ -135,7 +135,7 @@ def infer_store(
         Parquet file for the truths. It appears only when it is complete.
     workers : str or Path, optional
         File for the workers' quality; its suffix selects the format.
-    start : StoreEstimate or TruthEstimate, optional
+    init : StoreEstimate or TruthEstimate, optional
         As in `FittingMethod.fit`; not together with a checkpoint.
     gold : dataframe or pandas Series, optional
         As in `FittingMethod.fit`.
@@ -155,7 +155,7 @@ def infer_store(
         As in `FittingMethod.fit`.
     ParameterError
         If the checkpoint belongs to another run, two output files are the same, an output file is
-        in the store, or `start` has another kind of method or another domain.
+        in the store, or `init` has another kind of method or another domain.
     FormatError
         If a partition or the checkpoint is damaged, or the suffix of an output file is not known.
     OSError
@@ -171,7 +171,7 @@ def infer_store(
     threads = threads_of(n_jobs)
     job = _job(store, method, gold)
     states = None if kept is None else _checkpoint(job, kept)
-    reached = LoopProgress(state=_first_state(job, start, states is None))
+    reached = LoopProgress(state=_first_state(job, init, states is None))
     if states is not None:
         reached = states.load()
     if store.mechanism is not None:  # after all errors about the input
@@ -234,15 +234,15 @@ def _job(store: Store, method: FittingMethod, truths: Any) -> Job:
     )
 
 
-def _first_state(job: Job, start: EarlierEstimate | None, alone: bool) -> State | None:
-    if start is None:
+def _first_state(job: Job, init: EarlierEstimate | None, alone: bool) -> State | None:
+    if init is None:
         return None
     if not alone:
         raise ParameterError("scale.start-or-checkpoint")
     method: FittingMethod = job.model.method
-    method.check_alike(start.method, start.domain, job.model.summary.domain)
-    state = start.state_of(job.store.workers)
-    return None if state is None else job.model.start_from(state, start.method)
+    method.check_alike(init.method, init.domain, job.model.summary.domain)
+    state = init.state_of(job.store.workers)
+    return None if state is None else job.model.start_from(state, init.method)
 
 
 def _checkpoint(job: Job, path: Path) -> Checkpoint:

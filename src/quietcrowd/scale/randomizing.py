@@ -43,7 +43,7 @@ def randomize_store(
     random_state: int | np.random.Generator | None = None,
     tasks: Iterable[Any] | None = None,
     workers: Iterable[Any] | None = None,
-    participation_public: bool = False,
+    participation_is_public: bool = False,
     n_jobs: int | None = None,
     executor: Executor | None = None,
     progress: bool = False,
@@ -68,7 +68,7 @@ def randomize_store(
     tasks, workers : iterable, optional
         All ids, in any order, including those without an answer; give both or neither. A mechanism
         that hides participation needs them, because ids from the store reveal who answered.
-    participation_public : bool
+    participation_is_public : bool
         As in `Mechanism.randomize`, for rows that were dropped when the store was made.
     n_jobs : int, optional
         Threads. Default, and -1: all that the process may use.
@@ -95,7 +95,7 @@ def randomize_store(
     """
     threads = threads_of(n_jobs)
     seed = None if random_state is None else seed_of(random_state)
-    taskwise = check_randomizable(store, mechanism, participation_public=participation_public)
+    taskwise = check_randomizable(store, mechanism, participation_is_public=participation_is_public)
     refuse_overwriting(store.folder, Path(folder))
     listed = _listed(store, tasks, workers)
     ids = _sorted(store.workers if listed is None else listed.workers)
@@ -136,7 +136,7 @@ def randomize_store(
 
 
 def check_randomizable(
-    store: Store, mechanism: Mechanism, *, participation_public: bool
+    store: Store, mechanism: Mechanism, *, participation_is_public: bool
 ) -> TaskwiseMechanism:
     """Return the mechanism if it can randomize the store; else raise as `randomize_store` does."""
     if store.mechanism is not None:
@@ -144,7 +144,9 @@ def check_randomizable(
     mechanism.check_domain(store.domain)
     if not mechanism.is_taskwise:
         raise ParameterError("scale.mechanism-not-taskwise", name=mechanism.name)
-    mechanism.check_left_out(store.dropped.out_of_domain, participation_public=participation_public)
+    mechanism.check_left_out(
+        store.dropped.out_of_domain, participation_is_public=participation_is_public
+    )
     return cast("TaskwiseMechanism", mechanism)
 
 

@@ -130,11 +130,11 @@ def check_libraries(method: AnyMethod, answers: Answers, *, numbers: bool = Fals
 def check_warm_start(method: AnyMethod, answers: Answers, feed: Feed) -> None:
     """Check that a fit can start from an estimate, also with a new worker."""
     cold = fit(method, feed(answers))
-    warm = fit(method, feed(answers), start=cold)
+    warm = fit(method, feed(answers), init=cold)
     assert warm.n_iter <= max(cold.n_iter, 3), f"{warm.n_iter} after {cold.n_iter}"
     newcomer = answers.to_frame()
     newcomer.loc[0, "worker"] = 10**6
-    fit(method, feed(Answers.from_frame(newcomer, answers.domain)), start=cold)
+    fit(method, feed(Answers.from_frame(newcomer, answers.domain)), init=cold)
 
 
 def check_extension(method: AnyMethod, answers: Answers, feed: Feed) -> None:

@@ -312,7 +312,7 @@ def test_a_start_with_the_other_kind_of_worker_is_refused():
     for one_coin in (False, True):
         start = DawidSkene(one_coin=not one_coin).fit(crowd.answers)
         with pytest.raises(ParameterError, match=f"one_coin={one_coin}"):
-            DawidSkene(one_coin=one_coin).fit(crowd.answers, start=start)
+            DawidSkene(one_coin=one_coin).fit(crowd.answers, init=start)
 
 
 @pytest.mark.parametrize("name", ["smoothing", "trust", "class_smoothing"])

@@ -38,7 +38,7 @@ def flags_of(how, labels="ab", seed=0, epsilon=EPSILON):
     frame["label"] = np.array(list(labels))[np.where(mine, changed, codes)]
     answers = qc.Answers.from_frame(frame, crowd.answers.domain)
     mechanism = qc.RandomizedResponse(domain=answers.domain, epsilon=epsilon)
-    reports = mechanism.simulate(answers, random_state=rng, participation_public=True)
+    reports = mechanism.simulate(answers, random_state=rng, participation_is_public=True)
     workers = qc.NoiseAware().fit(reports).workers.sort_values("worker")
     return workers["flag"].to_numpy()
 
@@ -80,7 +80,7 @@ def test_those_who_always_give_one_label_are_accused_and_nobody_else(mechanism):
     frame.loc[frame["worker"].astype(int).isin(steady), "label"] = "c"
     answers = qc.Answers.from_frame(frame, crowd.answers.domain)
     made = mechanism(domain=answers.domain, epsilon=4.0)
-    reports = made.simulate(answers, random_state=1, participation_public=True)
+    reports = made.simulate(answers, random_state=1, participation_is_public=True)
     workers = qc.NoiseAware().fit(reports).workers
     accused = workers.loc[workers["flag"] == CONSTANT, "worker"]
     assert set(accused.astype(int)) == steady
@@ -103,7 +103,7 @@ def test_workers_who_skip_the_randomiser():
         random_state=3,
     )
     mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=1.0)
-    reports = mechanism.simulate(crowd.answers, random_state=rng, participation_public=True)
+    reports = mechanism.simulate(crowd.answers, random_state=rng, participation_is_public=True)
     plain = crowd.answers.to_frame().set_index(["task", "worker"])["label"]
     table = reports.table
     tasks = table.tasks.take(table.task_codes).to_pylist()

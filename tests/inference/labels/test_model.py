@@ -82,7 +82,7 @@ def test_a_warm_start_matches_workers_by_id():
     aligned = cold.state_of(answers.workers)
     for place, worker in enumerate(answers.workers.to_pylist()):
         assert aligned.accuracy[place] == cold.state.accuracy[worker]
-    assert WeightedVote().fit(answers, start=cold).converged
+    assert WeightedVote().fit(answers, init=cold).converged
     texts = qc.Answers.from_frame(half.astype({"worker": str}), CROWD.answers.domain)
     by_text = cold.state_of(texts.workers).accuracy
     assert sorted(by_text) == sorted(aligned.accuracy)
@@ -92,16 +92,16 @@ def test_a_warm_start_matches_workers_by_id():
 
 
 def test_a_warm_start_of_another_method_is_refused():
-    with pytest.raises(ParameterError, match="start must be an estimate of WeightedVote"):
-        WeightedVote().fit(CROWD.answers, start=MajorityVote().fit(CROWD.answers))
-    MajorityVote().fit(CROWD.answers, start=MajorityVote().fit(CROWD.answers))
-    with pytest.raises(ParameterError, match="start must be a TruthEstimate; got str"):
-        WeightedVote().fit(CROWD.answers, start="warm")
+    with pytest.raises(ParameterError, match="init must be an estimate of WeightedVote"):
+        WeightedVote().fit(CROWD.answers, init=MajorityVote().fit(CROWD.answers))
+    MajorityVote().fit(CROWD.answers, init=MajorityVote().fit(CROWD.answers))
+    with pytest.raises(ParameterError, match="init must be a TruthEstimate; got str"):
+        WeightedVote().fit(CROWD.answers, init="warm")
     three = qc.make_crowd(tasks=20, workers=40, labels=range(3)).answers
     with pytest.raises(
-        ParameterError, match=r"start must be an estimate for Categorical\(\[0, 1, 2"
+        ParameterError, match=r"init must be an estimate for Categorical\(\[0, 1, 2"
     ):
-        WeightedVote().fit(three, start=WeightedVote().fit(CROWD.answers))
+        WeightedVote().fit(three, init=WeightedVote().fit(CROWD.answers))
 
 
 @pytest.mark.parametrize(

@@ -238,14 +238,14 @@ def test_of_a_start_with_another_prior_workers_are_taken_over_alone(prior, earli
     reports = reported(CROWD, "one layer", epsilon=1.0)
     start = NoiseAware(prior=earlier, max_iter=10).fit(reports)
     method = NoiseAware(prior=prior, max_iter=60)
-    found, anew = method.fit(reports, start=start), method.fit(reports)
+    found, anew = method.fit(reports, init=start), method.fit(reports)
     assert (found.truths["truth"] == anew.truths["truth"]).mean() > 0.95
-    passed = NoiseAware(prior=prior, max_iter=1).fit(reports, start=start)
+    passed = NoiseAware(prior=prior, max_iter=1).fit(reports, init=start)
     if prior is not None:
         shares = np.exp(passed.state.log_priors / 2.0**32)
         np.testing.assert_allclose(shares, list(prior.values()), atol=1e-9)
         assert passed.history[0] == pytest.approx(found.history[0], abs=1e-12)
-    with pytest.raises(ParameterError, match=r"start must be an estimate of .*prior=.*got one of"):
+    with pytest.raises(ParameterError, match=r"init must be an estimate of .*prior=.*got one of"):
         NoiseAware(prior={"b": 0.5}).extend(start, reports)
 
 
@@ -258,7 +258,7 @@ def test_known_truths_stay_and_an_earlier_estimate_is_a_start(name):
     assert len(merged) == 30
     assert (merged["truth"] == merged["label"]).all()
     assert (merged["confidence"] == 1.0).all()
-    again = method.fit(reports, gold=gold, start=first)
+    again = method.fit(reports, gold=gold, init=first)
     assert again.n_iter < first.n_iter
     assert again.state.updates == first.state.updates + again.n_iter
     assert again.history[0] > first.history[-1] - 1e-3

@@ -144,8 +144,8 @@ def test_the_warning_points_at_the_caller_and_comes_after_all_errors():
         warnings.simplefilter("error")
         with pytest.raises(AnswerError, match="not in the answers"):
             Mean().fit(reports, gold=unknown)
-        with pytest.raises(ParameterError, match="start must be an estimate of Mean"):
-            Mean().fit(reports, start=Median().fit(CROWD.answers))
+        with pytest.raises(ParameterError, match="init must be an estimate of Mean"):
+            Mean().fit(reports, init=Median().fit(CROWD.answers))
 
 
 def test_null_reports_are_dropped_and_counted():
@@ -185,10 +185,10 @@ def test_text_is_no_number():
 def test_a_start_from_other_workers():
     cold = WeightedMean().fit(CROWD.answers)
     some = Answers.from_frame(CROWD.answers.to_frame().query("worker >= 10"), CROWD.answers.domain)
-    warm = WeightedMean(max_iter=1).fit(some, start=cold)
+    warm = WeightedMean(max_iter=1).fit(some, init=cold)
     assert len(warm.weight) == 20
-    with pytest.raises(ParameterError, match="start must be an estimate of WeightedMean"):
-        WeightedMean().fit(some, start=Mean().fit(some))
+    with pytest.raises(ParameterError, match="init must be an estimate of WeightedMean"):
+        WeightedMean().fit(some, init=Mean().fit(some))
 
 
 def test_standard_errors_say_how_far_means_are_off():

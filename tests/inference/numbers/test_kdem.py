@@ -256,8 +256,8 @@ def test_reports_are_read_as_answers_with_a_warning():
 
 
 def test_a_start_of_another_method_is_refused():
-    with pytest.raises(ParameterError, match="start must be an estimate of KDEm"):
-        KDEm().fit(CROWD.answers, start=CRH().fit(CROWD.answers))
+    with pytest.raises(ParameterError, match="init must be an estimate of KDEm"):
+        KDEm().fit(CROWD.answers, init=CRH().fit(CROWD.answers))
 
 
 def test_parameters():

@@ -466,7 +466,7 @@ def test_a_warm_start_ends_where_a_cold_one_does(method, earlier):
     answers, _, _ = crowd(40, 80, seed=14)
     start = method.fit(reports_of(answers, earlier, seed=1))
     reports = reports_of(answers, 5.0, seed=2)
-    cold, warm = method.fit(reports), method.fit(reports, start=start)
+    cold, warm = method.fit(reports), method.fit(reports, init=start)
     assert warm.estimates.truths == pytest.approx(cold.estimates.truths, abs=0.03)
     assert warm.error_sd == pytest.approx(cold.error_sd, rel=0.1)
 

@@ -145,7 +145,7 @@ def test_an_earlier_estimate_is_a_start_and_can_be_extended():
     reports = noisy()
     method = numbers()
     first = method.fit(reports)
-    again = method.fit(reports, start=first)
+    again = method.fit(reports, init=first)
     assert again.n_iter < first.n_iter
     np.testing.assert_allclose(again.truths["truth"], first.truths["truth"], atol=0.2)
     frame = CROWD.answers.to_frame()
@@ -281,7 +281,7 @@ FILLED = {
 def test_a_start_fits_reports_that_were_filled_in_or_not(earlier, later):
     method = numbers(max_iter=12)
     start = method.fit(noisy(8.0, **FILLED[earlier]))
-    estimate = method.fit(noisy(8.0, **FILLED[later]), start=start)
+    estimate = method.fit(noisy(8.0, **FILLED[later]), init=start)
     assert qc.mean_absolute_error(estimate, CROWD.truths) < 1.0
 
 
@@ -295,7 +295,7 @@ def test_numbers_beyond_the_earlier_ones_need_a_new_fit():
     far = frame.assign(task=frame["task"] + 100, label=frame["label"] + 5)
     with pytest.raises(ParameterError, match="Fit all answers again"):
         method.extend(first, far)
-    again = method.fit(pd.concat([frame, far]), start=first)
+    again = method.fit(pd.concat([frame, far]), init=first)
     truths = again.truths.set_index("task")["truth"]
     assert (abs(truths.loc[100:] - truths.loc[:99].to_numpy() - 5) < 0.2).all()
 

@@ -222,7 +222,7 @@ def test_known_truths_priors_and_starts(estimate):
     assert "corrected by 20 known truths" in with_gold.notes[0]
     sure = qc.NoiseAware(prior={"0": 0.9}).fit(reported(epsilon=0.2))
     assert (sure.truths["truth"] == 0).mean() > 0.9
-    again = qc.NoiseAware().fit(reported(), start=estimate)
+    again = qc.NoiseAware().fit(reported(), init=estimate)
     assert again.n_iter <= estimate.n_iter
 
 

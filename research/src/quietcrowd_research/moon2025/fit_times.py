@@ -60,7 +60,7 @@ def fit_times(
     for epsilon, mechanism in mechanisms.items():
         found: dict[str, list[tuple[float, int]]] = {name: [] for name in methods}
         for _ in range(trials):
-            reports = mechanism.simulate(answers, random_state=rng, participation_public=True)
+            reports = mechanism.simulate(answers, random_state=rng, participation_is_public=True)
             for name, method in methods.items():
                 ours, n_iter = _seconds(method, reports)
                 theirs, _ = _seconds(plain, answers)

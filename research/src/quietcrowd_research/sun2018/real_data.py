@@ -16,7 +16,6 @@ from typing import Any
 import pandas as pd
 
 from quietcrowd.datasets.dataset import Dataset, load_dataset
-from quietcrowd.description import describe
 from quietcrowd.domains import Ordinal
 from quietcrowd.evaluation.experiment import Experiment
 from quietcrowd.evaluation.plots import check_picture, new_figure, save_with_legend
@@ -56,7 +55,7 @@ SETS: Mapping[str, Callable[[], Dataset]] = MappingProxyType(
 def _distribution(name: str, _: bool) -> pd.DataFrame:
     """Return how often each label is answered, and is the truth."""
     dataset = SETS[name]()
-    found = describe(dataset.answers, dataset.truths)
+    found = dataset.answers.describe(dataset.truths)
     answers, truths = dict(found.labels or {}), dict(found.truth_labels or {})
     labels = [str(level) for level in LEVELS.labels]
     frame = pd.DataFrame({"label": labels})
@@ -97,7 +96,7 @@ SPARSITY = ("most_sparse", "least_sparse", "mean_sparsity")
 
 def _details(name: str, _: bool) -> pd.DataFrame:
     dataset = SETS[name]()
-    found = describe(dataset.answers, dataset.truths)
+    found = dataset.answers.describe(dataset.truths)
     row = {
         "workers": found.workers,
         "tasks": found.tasks,

@@ -137,7 +137,7 @@ class FiledReports:
                 store,
                 method,
                 folder / "truths.parquet",
-                start=start,
+                init=start,
                 gold=self.known_truths,
                 n_jobs=1,
                 executor=executor,
