@@ -1,7 +1,5 @@
 """Errors about rows of answers: a line with place, value and remedy."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
@@ -20,11 +18,7 @@ AdviceName: TypeAlias = Literal[
 
 @frozen(kw_only=True)
 class Advice:
-    """Remedies for invalid input.
-
-    `missing` and `outside` are about an answer, `twice` about a repeated answer, `column` about a
-    missing column, and `empty` about a frame without rows.
-    """
+    """Remedies for missing or invalid answers, repeated ones, missing columns, and empty frames."""
 
     missing: str = ""
     outside: str = ""
@@ -132,11 +126,7 @@ def answered_twice(
     *,
     advice: AdviceName,
 ) -> AnswerError:
-    """Return the error for a repeated answer.
-
-    `names` and `ids` are of (task, worker), `rows` of (original, repetition). `more` is the number
-    of repeated rows.
-    """
+    """Return the error for an answer in two `rows`, original and repetition, and `more` of them."""
     (task, worker), (task_id, worker_id), (other, row) = names, ids, rows
     count = "" if more is None else f" ({more:,} such row{'s' * (more > 1)})"
     return AnswerError(

@@ -4,8 +4,6 @@ The name of a task joins both items by `BETWEEN`. Files and campaigns need no ot
 mechanism randomizes one of two public labels.
 """
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 
@@ -36,11 +34,7 @@ _COLUMNS = ("worker", "left", "right", "label")
 
 
 def comparison_rows(frame: Any, names: tuple[str, str, str, str]) -> pa.Table:
-    """Return a row per comparison: the pair, the worker and the preferred side.
-
-    `names` are those of worker, left item, right item and chosen item; see
-    `Answers.from_comparisons`.
-    """
+    """Return a row per comparison: the pair, the worker and the preferred side."""
     worker, left, right, label = names
     frame = collected(frame, [*names, *ALIASES["worker"]])
     columns = _columns_of(frame, names)
@@ -73,14 +67,7 @@ class Pairs:
 
 
 def pairs_of(tasks: pa.Array) -> Pairs:
-    """Parse names of tasks of comparisons; raise AnswerError if one is not a valid pair.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> pairs_of(pa.array(["tea | coffee", "coffee | milk"])).items.to_pylist()
-    ['tea', 'coffee', 'milk']
-    """
+    """Parse names of tasks of comparisons; raise AnswerError if one is not a valid pair."""
     places: dict[str, int] = {}
     found = np.empty((len(tasks), 2), np.intp)
     for row, name in enumerate(tasks.cast(pa.string()).to_pylist()):

@@ -27,8 +27,6 @@ Messages name the place, the value and the remedy. They are for the owner of the
 nothing that a worker's device sends is ever derived from them.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from numbers import Number
 from pathlib import Path

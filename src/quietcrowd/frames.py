@@ -37,10 +37,7 @@ TRUTH_ALIASES = ("truth", "true_label", "agg_label")
 
 
 def as_frame(data: Any) -> nw.DataFrame[Any]:
-    """Return any dataframe as a Narwhals dataframe; collect a lazy one.
-
-    Raises AnswerError if `data` is not a dataframe or cannot be collected.
-    """
+    """Return any dataframe as a Narwhals dataframe; collect a lazy one."""
     import narwhals as nw
 
     frame = _read(data)
@@ -54,8 +51,8 @@ def as_frame(data: Any) -> nw.DataFrame[Any]:
 def collected(data: Any, columns: Sequence[str]) -> Any:
     """Collect the wanted columns of a lazy frame; return anything else unchanged.
 
-    Polars' streaming engine keeps only the wanted columns and a part of the rest in memory. Missing
-    columns are ignored. Raises AnswerError if the frame cannot be collected.
+    Polars' streaming engine keeps only these and a part of the rest in memory. Missing ones are
+    ignored.
     """
     import narwhals as nw
 
@@ -98,10 +95,7 @@ def with_usual_names(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
 
 
 def column_of(frame: nw.DataFrame[Any], name: str, way_out: str = "") -> pa.ChunkedArray:
-    """Return a column as Arrow chunks, with NaN as missing.
-
-    Raises AnswerError, with the remedy `way_out`, if the column is missing, or has mixed types.
-    """
+    """Return a column as Arrow chunks, with NaN as missing; `way_out` is the remedy in errors."""
     import narwhals as nw
     import pyarrow.compute as pc
 
@@ -147,10 +141,7 @@ def _with_names(way_out: str, columns: Sequence[str]) -> str:
 
 
 def dictionary_codes(column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int32], pa.Array]:
-    """Return the position of each value among the distinct values, and these; -1 if missing.
-
-    Raises pyarrow.ArrowNotImplementedError if values of the type cannot be compared.
-    """
+    """Return positions among the distinct values, and these; -1 if missing."""
     encoded = column.dictionary_encode()  # its chunks share one dictionary
     if not encoded.num_chunks:
         return np.zeros(0, np.int32), pa.array([], column.type)
@@ -160,10 +151,7 @@ def dictionary_codes(column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int32], pa
 
 
 def positions_by_text(values: pa.Array, among: pa.Array) -> npt.NDArray[np.intp]:
-    """Return the position of each value in `among`, compared as text, or -1.
-
-    Text makes ids from files and frames comparable, such as ``"7"`` and ``7``.
-    """
+    """Return the position of each value in `among`, compared as text, or -1."""
     import pyarrow.compute as pc
 
     ids, others = _comparable(values, among)
@@ -187,10 +175,7 @@ def backend_of(frame: Any) -> Backend:
 
 
 def mark_of(data: Any) -> dict[str, Any] | None:
-    """Return a dataframe's mark, or None.
-
-    Its keys are those of the note in a file of reports, ``mechanism`` and ``simulated``.
-    """
+    """Return a dataframe's mark, with the keys of the note in a file of reports, or None."""
     frame = as_frame(data)
     if frame.implementation.is_pandas():
         return _read_mark(frame.to_native().attrs.get(MARK))
@@ -231,10 +216,7 @@ def unmarked(data: Any) -> Any:
 
 
 def to_native(columns: Mapping[str, pa.Array], backend: Backend, mark: str | None = None) -> Any:
-    """Return a dataframe of the given library, with a mark unless that is Polars.
-
-    Raises ParameterError if the backend is unknown, and MissingExtraError if Polars is missing.
-    """
+    """Return a dataframe of the given library, with a mark unless that is Polars."""
     table = pa.table(dict(columns))
     match backend:
         case "pyarrow":
@@ -265,8 +247,7 @@ def sort_rows(
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
     """Return the order of rows by task, worker and original position, and both sorted codes.
 
-    Task, worker and position are packed into a 64-bit integer if they fit: an in-place sort is
-    twice as fast as an indirect sort.
+    They are packed into a 64-bit integer if they fit: an in-place sort is twice as fast.
     """
     row_bits, worker_bits, task_bits = (
         (size - 1).bit_length() for size in (len(task_codes), workers, tasks)

@@ -1,7 +1,5 @@
 """Known truths, matched to the tasks of answers, for scores and gold tasks."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping
 from typing import Any
@@ -92,10 +90,7 @@ class MatchedTruths:
         return codes
 
     def numbers(self) -> npt.NDArray[np.float64]:
-        """Return the truths as numbers; raise KnownTruthError if one is not finite.
-
-        Truths may be outside the domain of the answers.
-        """
+        """Return the truths as numbers; raise KnownTruthError if one is not finite."""
         numbers = as_numbers(self.labels)
         if not np.isfinite(numbers).all():
             raise self._outside(int(np.argmin(np.isfinite(numbers))), "not a finite number")
@@ -174,10 +169,7 @@ def _is_series(data: Any) -> bool:
 
 
 def labels_of_series(found: Any, truths: Any) -> tuple[pa.Array, MatchedTruths] | None:
-    """Return the labels of a Series, and known truths matched to its tasks.
-
-    None unless `found` is a pandas Series, indexed by task. `truths` are as in `MatchedTruths`.
-    """
+    """Return the labels of a Series, indexed by task, and known truths matched to its tasks."""
     if not _is_series(found):
         return None
     frame = _frame_of(found)
@@ -188,10 +180,7 @@ def labels_of_series(found: Any, truths: Any) -> tuple[pa.Array, MatchedTruths] 
 
 
 def label_per_task(tasks: pa.Array, truths: Any, domain: FiniteDomain) -> npt.NDArray[np.int32]:
-    """Return the code of each task's known label or `UNKNOWN`, shape (tasks,).
-
-    `truths` is None or as in `MatchedTruths`.
-    """
+    """Return the code of each task's known label or `UNKNOWN`, shape (tasks,)."""
     codes = np.full(len(tasks), UNKNOWN, np.int32)
     if truths is not None:
         matched = MatchedTruths(tasks, truths)
@@ -200,10 +189,7 @@ def label_per_task(tasks: pa.Array, truths: Any, domain: FiniteDomain) -> npt.ND
 
 
 def number_per_task(tasks: pa.Array, truths: Any) -> npt.NDArray[np.float64]:
-    """Return each task's known number or NaN, shape (tasks,).
-
-    `truths` is None or as in `MatchedTruths`.
-    """
+    """Return each task's known number or NaN, shape (tasks,)."""
     numbers = np.full(len(tasks), np.nan)
     if truths is not None:
         matched = MatchedTruths(tasks, truths)

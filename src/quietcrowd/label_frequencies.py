@@ -1,7 +1,5 @@
 """Prior frequencies of labels, as far as they are publicly known."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,15 +15,7 @@ _DUST = 1e-9
 
 
 def as_label_frequencies(prior: Any) -> Any:
-    """Return (label, frequency) pairs, sorted by label as text; None for an empty prior.
-
-    Accepts a mapping or such pairs. Raises ParameterError otherwise, or if a label occurs twice.
-
-    Examples
-    --------
-    >>> as_label_frequencies({"yes": 0.1, "no": 0.9})
-    (('no', 0.9), ('yes', 0.1))
-    """
+    """Return (label, frequency) pairs, sorted by label as text; None for an empty prior."""
     if prior is None or prior == {}:
         return None
     pairs = prior.items() if isinstance(prior, Mapping) else prior
@@ -47,17 +37,7 @@ def check_label_frequencies(_: object, __: object, prior: Any) -> None:
 
 
 def label_frequencies(domain: FiniteDomain, prior: Any) -> npt.NDArray[np.float64]:
-    """Return the frequency of each label, shape (labels,); labels without a number share the rest.
-
-    `prior` is a result of `as_label_frequencies`; None makes all labels equally frequent. Raises
-    ParameterError if it contains an unknown label, or names all labels and does not sum to 1.
-
-    Examples
-    --------
-    >>> from quietcrowd import Categorical
-    >>> label_frequencies(Categorical(["a", "b", "c"]), {"b": 0.5}).tolist()
-    [0.25, 0.5, 0.25]
-    """
+    """Return the frequency of each label; those without a number share the rest."""
     known = dict(prior or {})
     names = [str(label) for label in domain.labels]
     unknown = sorted(known.keys() - set(names))

@@ -1,7 +1,5 @@
 """Small files that only their owner can read, written atomically, and locks of files."""
 
-from __future__ import annotations
-
 import os
 import stat
 import sys
@@ -25,10 +23,9 @@ def create_private(path: Path, content: bytes) -> bool:
     """Create a file with mode 0600; return False, and change nothing, if the path exists.
 
     The content is on the disk before the name exists, so an interruption leaves no file or all of
-    it. On Linux there is no temporary name; elsewhere an interruption may leave a draft in the
-    directory. Without links the name is reserved first: a concurrent caller, or an interruption,
-    may then find an empty file. On Windows the directory determines the permissions. Raises OSError
-    if the directory does not exist or is not writable.
+    it. On Linux there is no temporary name; elsewhere an interruption may leave a draft. Without
+    links the name is reserved first: a concurrent caller, or an interruption, may then find an
+    empty file. On Windows the directory determines the permissions.
     """
     created = _create_unnamed(path, content)
     if created is None:
@@ -67,11 +64,7 @@ def _write(file: IO[bytes], content: bytes) -> None:
 
 
 def replace_private(path: Path, content: bytes) -> None:
-    """Write a file with mode 0600, and replace an existing one atomically.
-
-    For permissions see `create_private`. Raises OSError if the directory does not exist or is not
-    writable.
-    """
+    """Write a file with mode 0600, and replace an existing one atomically."""
     with _written_beside(path, content) as temporary:
         os.replace(temporary, path)
         _sync_folder(path.parent)
@@ -128,7 +121,7 @@ def read_private(path: Path) -> bytes:
     """Return the content of a file that no one else can read.
 
     Raises FormatError if it is a link or otherwise no regular file, or, except on Windows, if it
-    belongs to another user or others have permissions. Raises FileNotFoundError if it is missing.
+    belongs to another user or others have permissions.
     """
     with os.fdopen(_open_plain(path, os.O_RDONLY), "rb") as file:
         _require_own(path, os.fstat(file.fileno()))
@@ -169,10 +162,8 @@ def _require_own(path: Path, status: os.stat_result) -> None:
 def wipe_private(path: Path, content: bytes) -> None:
     """Overwrite a file with zeros and remove it; do nothing if it is missing.
 
-    A wipe that was interrupted is completed. Earlier contents in a disk or a backup are out of
-    reach: encrypt the disk. Raises FormatError, and does not touch the file, if it contains
-    something else than `content` or is no regular file. Raises OSError if it cannot be written or
-    removed.
+    A wipe that was interrupted is completed. Raises FormatError, and does not touch the file, if it
+    contains something else than `content` or is no regular file.
     """
     try:
         number = _open_plain(path, os.O_RDWR)

@@ -30,10 +30,7 @@ def _has_labels(_: object, __: object, domain: Any) -> None:
 
 @frozen(kw_only=True, slots=False)
 class OrNull(Domain):
-    """The labels of a finite domain, and NULL for no answer.
-
-    NULL has the code after those of the labels, and is a missing value in files.
-    """
+    """The labels of a finite domain, and NULL, whose code is the last, for no answer."""
 
     kind: ClassVar[str] = "or-null"
     domain: FiniteDomain = field(validator=_has_labels)

@@ -3,8 +3,6 @@
 The name of a question joins task and label by `BETWEEN`. Files and campaigns need no other data.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
@@ -30,10 +28,7 @@ Held: TypeAlias = "tuple[npt.NDArray[np.intp], pa.Array]"
 def label_set_rows(
     frame: Any, labels: Iterable[str], names: tuple[str, str, str], separator: str | None
 ) -> tuple[pa.Table, tuple[str, ...], npt.NDArray[np.bool_]]:
-    """Return a table whose labels are row numbers, all labels, and a mask of each row's labels.
-
-    `names` are those of task, worker and label; see `Answers.from_label_sets`.
-    """
+    """Return a table whose labels are row numbers, all labels, and a mask of each row's labels."""
     known = _check_labels(labels, separator)
     native = as_frame(frame)
     if names == tuple(ALIASES):
@@ -46,13 +41,7 @@ def label_set_rows(
 
 
 def task_and_label(name: str) -> tuple[str, str]:
-    """Split a question's name by `Answers.from_label_sets`; raise ParameterError if it is not one.
-
-    Examples
-    --------
-    >>> task_and_label("drug A: a study: safe")
-    ('drug A: a study', 'safe')
-    """
+    """Split a question's name by `Answers.from_label_sets`, such as "drug A: a study: safe"."""
     task, between, label = name.rpartition(BETWEEN)
     if not between:
         raise ParameterError(

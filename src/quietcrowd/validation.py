@@ -1,7 +1,5 @@
 """Validation rules for parameters, and strict parsing of JSON."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -172,11 +170,7 @@ def optional_number(value: Any) -> float | None:
 
 
 def parse_json(text: str) -> Any:
-    """Parse JSON.
-
-    Raises ValueError if it is invalid or an object repeats a name, and RecursionError if it is
-    nested too deeply.
-    """
+    """Parse JSON; raise ValueError also if an object repeats a name."""
     return json.loads(text, object_pairs_hook=_named_once)
 
 

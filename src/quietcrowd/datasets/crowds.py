@@ -1,7 +1,5 @@
 """Synthetic crowds of every kind."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from inspect import signature
 from types import MappingProxyType

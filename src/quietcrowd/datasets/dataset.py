@@ -1,7 +1,5 @@
 """Answers with known truths, and directories that contain them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path

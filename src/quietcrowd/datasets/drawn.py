@@ -1,7 +1,5 @@
 """Parameter checks, assignment of tasks, and assembly of synthetic crowds."""
 
-from __future__ import annotations
-
 from typing import Any, TypeVar
 
 import numpy as np
@@ -71,11 +69,7 @@ def check_accuracy(domain: Categorical, accuracy: tuple[float, float]) -> None:
 def drawn_answers(
     domain: Domain, workers: int, counts: Any, who: npt.NDArray[Any], values: npt.NDArray[Any]
 ) -> Answers:
-    """Return answers of workers and to tasks with integer ids from 0.
-
-    `counts` are the answers per task. `who` and `values`, of one shape, are the worker and the code
-    or number of every answer, task by task. A task's workers are sorted and different.
-    """
+    """Return answers with integer ids from 0, given answers per task, workers and values."""
     return Answers(
         domain=domain,
         tasks=pa.array(np.arange(len(counts))),
@@ -100,10 +94,9 @@ def drawn_crowd(kind: type[Crowd], name: str, answers: Answers, truths: Any, **l
 def allot_tasks(
     rng: np.random.Generator, tasks: int, workers: int, per_worker: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Assign equally many tasks to every worker, and workers to tasks, to within one.
+    """Return the number of workers of each task, and the workers, task by task, sorted in each.
 
-    Returns the number of workers of each task, shape (tasks,), and the workers, task by task,
-    sorted within each, shape (workers * per_worker,).
+    Every worker gets equally many tasks, and every task equally many workers, to within one.
     """
     asked = assign_evenly(rng, workers, tasks, per_worker)
     who = np.repeat(np.arange(workers), per_worker)[np.argsort(asked.reshape(-1), kind="stable")]
@@ -115,8 +108,8 @@ def assign_evenly(
 ) -> npt.NDArray[np.int64]:
     """Return `per_task` different workers for every task, sorted, shape (tasks, per_task).
 
-    All workers get equally many tasks, to within one. A worker who is dealt a task twice swaps with
-    a random place, until no duplicates remain.
+    All get equally many tasks, to within one. A worker who is dealt a task twice swaps with a
+    random place, until no duplicates remain.
     """
     if per_task > workers / 2:  # assign the few unassigned workers instead
         answers = np.full((tasks, workers), True)

@@ -1,7 +1,5 @@
 """Synthetic crowds of labels with a known distribution."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -30,11 +28,10 @@ Floats = npt.NDArray[np.float64]
 class LabelLaw:
     """Distribution from which a crowd of labels was sampled.
 
-    `prior`, shape (labels,), are the probabilities of the truths. `confusions`, shape (workers,
-    labels, labels), are those of each answer given the truth, on tasks without a lure. There,
-    `accuracy`, shape (workers,), is the probability of a right answer for truths from `prior`. A
-    task has a lure, a uniformly random wrong label, with probability `misled`; an answer to it is
-    the lure with probability `pull`.
+    `confusions`, at [worker, truth, answer], are those on tasks without a lure. There, `accuracy`
+    is the probability of a right answer for truths from `prior`. A task has a lure, a uniformly
+    random wrong label, with probability `misled`; an answer to it is the lure with probability
+    `pull`.
     """
 
     prior: Floats
@@ -70,9 +67,8 @@ def guessing_crowd(
 
     Each worker has a skill c, uniform between two bounds. With k labels, c above 1/k and guesses
     distributed as g, a worker knows the truth with probability ``s = (c - 1/k) / (1 - 1/k)`` and
-    guesses otherwise. With uniform guesses c is the accuracy. Below 1/k an answer is the truth t
-    with probability ``c k g(t)``, otherwise a wrong label in proportion to g. All workers give
-    equally many answers, to within one, to random tasks.
+    guesses otherwise. Below 1/k an answer is the truth t with probability ``c k g(t)``, otherwise a
+    wrong label in proportion to g. All workers give equally many answers, to within one.
     """
     check_assigned_sizes(tasks, workers, answers_per_task if answers_per_worker is None else 1)
     domain = Categorical(labels)

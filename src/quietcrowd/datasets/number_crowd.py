@@ -1,7 +1,5 @@
 """Synthetic crowds of numbers with a known distribution."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -29,10 +27,7 @@ LEAST_SIGMA = 1e-9
 
 @frozen(kw_only=True, eq=False)
 class NumberLaw:
-    """Distribution from which a crowd of numbers was sampled; for parameters see `number_crowd`.
-
-    `sigma` and `scale` have one entry per worker. Lengths are in the domain's unit.
-    """
+    """Distribution of a crowd of numbers by `number_crowd`; `sigma` and `scale` are per worker."""
 
     domain: Interval
     middle: float
@@ -55,8 +50,7 @@ class NumberLaw:
     def answer_below(self, worker: int, seen: Any, numbers: Any) -> Floats:
         """Return the probability that a worker's answer is at most each of `numbers`.
 
-        `seen`, truths plus the error that all answers share, broadcast with `numbers`, which are in
-        the domain.
+        `seen` are truths plus the error that all answers share.
         """
         at = np.asarray(numbers, np.float64)
         centre = self.middle + self.scale[worker] * (np.asarray(seen) - self.middle)
@@ -93,12 +87,11 @@ def number_crowd(
 ) -> SampledNumbers:
     """Sample a crowd that measures numbers, with its distribution.
 
-    Truths are normal, truncated to the domain, whose unit is that of all lengths. All answers to a
-    task share an error, which is added to the truth. The worker's scale multiplies the distance of
-    this sum from the middle, an individual error is added, and the answer is clipped to the domain.
-    Scales are uniform between two bounds; below 1 a worker avoids the ends, and at 0 knows only the
-    middle. Standard deviations of individual errors are log-uniform, and at least 10^-9 times the
-    width of the domain. All workers give equally many answers, to within one.
+    Truths are normal, truncated to the domain. All answers to a task share an error, which is added
+    to the truth. The worker's scale multiplies the distance of this sum from the middle, an
+    individual error is added, and the answer is clipped to the domain. Scales are uniform between
+    two bounds; standard deviations of individual errors are log-uniform, and at least 10^-9 times
+    the width of the domain. All workers give equally many answers, to within one.
     """
     check_assigned_sizes(tasks, workers, answers_per_task if answers_per_worker is None else 1)
     bounds = Interval(low=0, high=10) if domain is None else domain

@@ -1,7 +1,5 @@
 """Synthetic crowds with all truths known."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -40,11 +38,7 @@ def one_coin_crowd(
     accuracy: tuple[float, float] = (0.55, 0.95),
     seed: int = 0,
 ) -> Dataset:
-    """Sample a crowd of one-coin workers.
-
-    Each task has a uniform truth and answers of random workers. An answer is the truth with the
-    worker's accuracy, otherwise uniform on the other labels.
-    """
+    """Sample a crowd of one-coin workers; wrong answers are uniform."""
     check_assigned_sizes(tasks, workers, answers_per_task)
     domain = Categorical(labels)
     check_accuracy(domain, accuracy)
@@ -74,10 +68,9 @@ def opinion_crowd(
 ) -> Dataset:
     """Sample a crowd of reliable workers, with normal claims, and unreliable ones.
 
-    The known truths are the middles mu of the tasks, uniform on 0 to 10. All workers make a claim
-    about every task. Reliable workers sample it from ``N(mu, spread^2)``, unreliable ones, who are
-    the last workers, uniformly from ``mu - reach`` to ``mu + reach``. The domain contains all
-    claims. `unreliable` is the fraction of unreliable workers, rounded to whole workers.
+    All workers make a claim about every task. Reliable workers sample it from ``N(mu, spread^2)``,
+    with mu uniform on 0 to 10, unreliable ones, who are the last workers, uniformly from ``mu -
+    reach`` to ``mu + reach``. The domain contains all claims.
     """
     check_sizes(tasks, workers)
     check_between("unreliable", unreliable, 0, 1)
@@ -110,9 +103,8 @@ def sensor_crowd(
 ) -> Dataset:
     """Sample a crowd that measures numbers.
 
-    Truths are uniform on the domain. A worker answers each task with probability `share`,
-    independently. The answer is the truth plus normal noise, clipped to the domain. The first half
-    of the workers has the first standard deviation of noise, the others have the second.
+    A worker answers each task with probability `share`. The answer is the truth plus normal noise,
+    clipped to the domain. The first half of the workers has the first standard deviation of noise.
     """
     bounds = Interval(low=0, high=10) if domain is None else domain
     check_sizes(tasks, workers)
@@ -155,15 +147,12 @@ def sparse_crowd(
     sigmas: tuple[float, float] = (1.0, 5.0),
     seed: int = 0,
 ) -> Dataset:
-    """Sample a crowd in which each worker answers a small fraction of the tasks.
+    """Sample a crowd in which each worker answers a task with probability ``1 - sparsity``.
 
-    A worker answers each task with probability ``1 - sparsity``, independently. The answer is the
-    truth plus normal noise, rounded to the nearest level. A random half of the workers has the
-    first standard deviation of noise, the others have the second. "normal" truths have mean 0 and
-    variance 1, as in the paper. Then half of the truths are below all levels 0 to 9, and a constant
-    guess is hard to beat. "uniform" truths cover the whole domain. The paper does not say whether
-    truths are clipped. Memory is proportional to the answers. Source: H. Sun et al., IEEE Big Data
-    2018, section VI-A.
+    The answer is the truth plus normal noise, rounded to the nearest level. A random half of the
+    workers has the first standard deviation. "normal" truths have mean 0 and variance 1, as in the
+    paper, so that half of them are below all levels; "uniform" truths cover the domain. Source: H.
+    Sun et al., IEEE Big Data 2018, section VI-A.
     """
     domain = Ordinal(levels)
     check_sizes(tasks, workers)

@@ -32,10 +32,7 @@ class Score(MatchedTruths, ABC):
     def of(
         self, estimate: TruthEstimate[Any], plain: TruthEstimate[Any] | None
     ) -> tuple[float, ...]:
-        """Return the scores of an estimate, in the order of `names`.
-
-        `plain` is the same method's estimate from non-private answers, if it can read them.
-        """
+        """Return the scores by `names`; `plain` is the non-private estimate, if any."""
 
     @abstractmethod
     def of_constant(self) -> tuple[float, ...]:
@@ -47,12 +44,7 @@ class Score(MatchedTruths, ABC):
 
 
 class KnownLabels(Score):
-    """Known labels; the score is the fraction of wrong estimates.
-
-    `truths` has columns ``task`` and ``label``; tasks are matched by their ids as text. `domain` is
-    that of truths, by default that of the answers. Raises `AnswerError` if a task is unknown or
-    occurs twice, a label is outside of the domain, or truths are empty.
-    """
+    """Known labels, matched by the text of tasks; the score is the fraction of wrong estimates."""
 
     names: ClassVar[tuple[str, ...]] = ("error_rate",)
 
@@ -64,11 +56,7 @@ class KnownLabels(Score):
         self.known = self.codes(domain)
 
     def error_rate(self, estimate: TruthEstimate[Any]) -> float:
-        """Return the fraction of known truths that an estimate gets wrong.
-
-        A task without answers counts as wrong. Raises `AnswerError` if the estimate has other
-        tasks, tasks in another order, or numbers.
-        """
+        """Return the fraction of known truths that an estimate gets wrong or does not answer."""
         self._check_tasks(estimate)
         if isinstance(estimate, NumericEstimate):
             raise AnswerError("evaluation.estimate-not-labels")
@@ -91,8 +79,8 @@ class KnownLabels(Score):
 class KnownNumbers(Score):
     """Known numbers, which may be outside of the answers' domain; errors as in `KnownLabels`.
 
-    The scores are errors, the correlation, and the weight distance: half the sum of the absolute
-    differences of the workers' qualities from those of the same method's non-private estimate.
+    The weight distance is half the sum of the absolute differences of the workers' qualities from
+    those of the same method's non-private estimate.
     """
 
     names: ClassVar[tuple[str, ...]] = (
@@ -108,11 +96,7 @@ class KnownNumbers(Score):
         self.known = self.numbers()
 
     def estimated(self, estimate: TruthEstimate[Any]) -> npt.NDArray[np.float64]:
-        """Return the estimates of the known numbers.
-
-        A task without answers gets the mean of the others. Raises `AnswerError` if the estimate has
-        other tasks, tasks in another order, or labels that are not numeric.
-        """
+        """Return the estimates of the known numbers; without answers, the mean of the others."""
         self._check_tasks(estimate)
         found = estimate.estimates.truths
         if not isinstance(estimate, NumericEstimate):

@@ -47,11 +47,7 @@ PICTURES = (".png", ".svg")
 
 
 def check_picture(path: Path) -> None:
-    """Check before long computations that a picture can be written to `path`.
-
-    Raises `ParameterError` if the suffix is neither ``.png`` nor ``.svg``, `OSError` if the file
-    cannot be written, and `MissingExtraError` if Matplotlib is not installed.
-    """
+    """Check before long computations that a picture can be written to `path`."""
     if path.suffix.lower() not in PICTURES:
         raise ParameterError("evaluation.picture-name", name=path.name)
     check_folder(path)
@@ -69,9 +65,8 @@ SCORE_NAMES = {
 def plot_scores(frame: pd.DataFrame, path: Path, *, title: str, score: str) -> None:
     """Plot scores with two standard errors against the claimed epsilon, into a PNG file.
 
-    Methods have colors, and mechanisms have line styles and markers. Dotted lines are the
-    non-private results and, in gray, the constant guess. Points of `EQUAL_EXACT` are labeled with
-    their epsilon.
+    Dotted lines are the non-private results and, in gray, the constant guess. Points of
+    `EQUAL_EXACT` are labeled with their epsilon.
     """
     check_picture(path)
     figure = new_figure()
@@ -154,10 +149,7 @@ def save_picture(figure: Any, path: Path) -> None:
 
 
 def plot_audit(report: AuditReport, path: Path) -> None:
-    """Plot delta against epsilon, with the claimed and the stated guarantee.
-
-    Errors are those of `check_picture`.
-    """
+    """Plot delta against epsilon, with the claimed and the stated guarantee."""
     check_picture(path)
     figure = new_figure()
     axes = figure.add_subplot()
@@ -191,8 +183,6 @@ def plot_task_densities(
     The curves are weighted by combined (red), global (black) and uniform weights (green). Claims
     are circles below the axis, or crosses if their combined weight is less than a tenth of a
     uniform one. `truth` and `true_density` are drawn in blue.
-
-    Raises `AnswerError` if there is no claim about the task; for other errors see `check_picture`.
     """
     check_picture(path)
     place = density.position(task)

@@ -1,7 +1,5 @@
 """Display of estimates in notebooks and figures."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any
@@ -34,10 +32,7 @@ def frames_as_html(said: str, notes: Iterable[str], frames: Mapping[str, Any]) -
 
 
 def new_figure() -> Any:
-    """Return an empty Matplotlib figure that needs no display.
-
-    Raises MissingExtraError if Matplotlib is not installed.
-    """
+    """Return an empty Matplotlib figure that needs no display."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure

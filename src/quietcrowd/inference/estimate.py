@@ -471,10 +471,7 @@ def truth_columns(
     counts: npt.NDArray[np.int64],
     domain: Domain,
 ) -> dict[str, pa.Array]:
-    """Return the columns of `TruthEstimate.truths` for tasks with these ids.
-
-    `counts` are their numbers of answers, `domain` is that of the truths.
-    """
+    """Return the columns of `TruthEstimate.truths`; `counts` are the numbers of answers."""
     nobody: npt.NDArray[np.bool_] = counts == 0
     untold = nobody & ~known
     answers = pa.array(counts)

@@ -1,7 +1,5 @@
 """Extending an estimate: new tasks are swept with the state of an earlier estimate."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from typing import Any
 
@@ -51,7 +49,7 @@ def join_workers(
 ) -> tuple[Observations, npt.NDArray[np.intp]]:
     """Return new answers with the workers of an earlier estimate first, and positions there.
 
-    Workers match if their ids print alike. Positions have shape (workers,), -1 for a new worker.
+    Workers match if their ids print alike. A new worker has position -1.
     """
     known, named = start.answers.workers, observed.answers.workers
     if named.equals(known):
@@ -75,13 +73,7 @@ def _together(known: pa.Array, added: pa.Array) -> pa.Array:
 
 
 def joined_summary(start: Summary, fresh: Summary, earlier: npt.NDArray[np.intp]) -> Summary:
-    """Return the summary of earlier answers (`start`) and new ones; positions of `join_workers`.
-
-    Raises
-    ------
-    ParameterError
-        If domain or channel differ.
-    """
+    """Return the summary of earlier and new answers, whose domain and channel must be equal."""
     here, there = fresh.report_law, start.report_law
     same_law = there is None if here is None else here.same_as(there)
     if fresh.domain != start.domain or fresh.channel != start.channel or not same_law:

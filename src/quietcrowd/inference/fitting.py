@@ -293,26 +293,7 @@ class FittingMethod(TruthInference):
     def prepare(
         self, observed: Observations, truths: Any = None, summary: Summary | None = None
     ) -> tuple[Model[Any, Any, Any], Partition, npt.NDArray[Any]]:
-        """Bind the method to observed answers.
-
-        Parameters
-        ----------
-        observed : Observations
-            From `Observations.read`.
-        truths : dataframe or pandas Series, optional
-            Known truths, as ``gold`` of `fit`.
-        summary : Summary, optional
-            That of these answers and earlier ones; by default of these.
-
-        Returns
-        -------
-        model : Model
-            The bound method.
-        partition : Partition
-            All answers, scaled.
-        known : ndarray, shape (tasks,)
-            Known truths, not scaled.
-        """
+        """Bind the method to answers; return model, scaled answers, and unscaled known truths."""
         tasks, known = observed.answers.tasks, None
         if truths is not None:
             known = self.known(tasks, observed.domain, truths)

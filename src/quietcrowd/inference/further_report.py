@@ -1,7 +1,5 @@
 """Models of a further report about a task: the error expected after it."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from typing import TypeAlias
@@ -31,24 +29,14 @@ class FurtherReport(ABC):
 
     @abstractmethod
     def errors(self, posterior: Floats, sizes: npt.NDArray[np.int64]) -> Floats:
-        """Return the expected error after each number of further reports, shape (tasks, sizes).
-
-        The subclass documents the form of `posterior`. `sizes` are increasing, at least 0; errors
-        are nonincreasing.
-        """
+        """Return errors after each of increasing sizes, nonincreasing, shape (tasks, sizes)."""
 
 
 class _OfALabel(FurtherReport):
-    """Report about a label; the error is the probability that the most probable label is wrong.
-
-    The posterior is the probability of each label, shape (tasks, labels).
-    """
+    """Report about a label; the posterior has shape (tasks, labels)."""
 
     def errors(self, posterior: Floats, sizes: npt.NDArray[np.int64]) -> Floats:
-        """Return the probability of an error, by simulation with the same sequences for all tasks.
-
-        The model generates them from a fixed seed; they contain no report of the crowd.
-        """
+        """Return the probability of an error, by simulation from a fixed seed."""
         tasks, labels = posterior.shape
         draws = int(np.clip(_NUMBERS / (tasks * labels**2 * len(sizes)), 16, _DRAWS))
         likelihoods = self._sums(labels, sizes, draws)
@@ -95,15 +83,12 @@ class FurtherLabel(_OfALabel):
 
 @frozen(kw_only=True, eq=False)
 class FurtherSet(_OfALabel):
-    """Report that is a set of labels.
+    """Report that is a set of labels: ``docs/theory/subset-selection.md``.
 
     Given the answer, all sets that contain it are equally likely, and so are all others. Let ``m``
     be the probability that the answer is in the set, and ``r`` the ratio of the channel. Then the
-    likelihood of a truth is proportional to ``1 + (r - 1) m``
-    (``docs/theory/subset-selection.md``).
-
-    `answers` has P(answer | truth) at [truth, answer], and `law` is the distribution of the set
-    given the answer. `sharpness` multiplies log-likelihoods, as in the posterior.
+    likelihood of a truth is proportional to ``1 + (r - 1) m``. `answers` is at [truth, answer];
+    `sharpness` multiplies log-likelihoods, as in the posterior.
     """
 
     answers: Floats
@@ -126,8 +111,7 @@ class FurtherSet(_OfALabel):
 def _expected_error(logs: Floats, likelihoods: Floats) -> Floats:
     """Return the probability that each task's most probable label is wrong.
 
-    `logs`, shape (tasks, labels), is the log posterior now. `likelihoods`, shape (true labels,
-    draws, labels), are log-likelihoods of report sequences simulated for each truth.
+    `likelihoods`, shape (true labels, draws, labels), are logs for simulated report sequences.
     """
     after = logs[:, np.newaxis, np.newaxis] + likelihoods
     after -= after.max(axis=-1, keepdims=True)
@@ -140,8 +124,8 @@ def _expected_error(logs: Floats, likelihoods: Floats) -> Floats:
 class FurtherNumber(FurtherReport):
     """Report of a number; the error is the mean absolute error.
 
-    The posterior is the standard deviation of each truth, shape (tasks,), assumed normal. A report
-    adds `precision`, in the inverse squared unit of the answers.
+    The posterior is the standard deviation of each truth, assumed normal. A report adds
+    `precision`, in the inverse squared unit of the answers.
     """
 
     precision: float

@@ -4,8 +4,6 @@ Weights and credits are rounded to multiples of 2^-32 once and then added as int
 does not depend on the number of threads, partitions or machines.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -53,7 +51,7 @@ def from_shares(credited: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
 def exact_sum(numbers: npt.NDArray[np.float64], terms: int) -> float:
     """Add numbers independently of their order, with error about 2^-53 of the largest sum.
 
-    `terms` is an upper bound of how many there are in total, the same for every order and split.
+    `terms` bounds how many there are in total; it is the same for every order and split.
     """
     largest = float(np.abs(numbers).max(initial=0.0))
     if largest == 0.0:

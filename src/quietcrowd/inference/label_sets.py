@@ -1,7 +1,5 @@
 """Label sets of tasks, from estimates of one yes-or-no question per label."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

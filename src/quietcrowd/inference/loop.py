@@ -9,8 +9,6 @@
 One more pass with the last state fills in the estimates.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import threading
@@ -37,15 +35,7 @@ PATIENCE, PACE = 2.0, 0.5
 
 @frozen(kw_only=True, eq=False)
 class LoopProgress:
-    """State from which the loop continues.
-
-    Attributes
-    ----------
-    state : State or None
-        State of the next sweep.
-    history : tuple of float
-        Objective per answer after each update.
-    """
+    """State of the next sweep, and the objective per answer after each update."""
 
     state: Any = None
     history: tuple[float, ...] = ()
@@ -61,23 +51,7 @@ class LoopProgress:
 
 @frozen(kw_only=True, eq=False)
 class LoopResult:
-    """Result of a loop.
-
-    Attributes
-    ----------
-    estimates : Estimates
-        Of all tasks, in the order of the partitions.
-    tally : Tally
-        Of the pass that gave the estimates.
-    state : State or None
-        State of that pass.
-    n_iter : int
-        Number of updates.
-    converged : bool
-        Whether the objective converged before the limit of iterations.
-    history : tuple of float
-        Objective per answer after each update.
-    """
+    """Estimates of all tasks in the order of the partitions; tally and state of the last pass."""
 
     estimates: Any
     tally: Any
@@ -105,10 +79,7 @@ def available_threads() -> int:
 
 
 def threads_of(n_jobs: int | None, justified: int | None = None) -> int:
-    """Return the number of threads: all for -1, at most `justified` for None.
-
-    Raises ParameterError for other numbers below 1.
-    """
+    """Return the number of threads: all for -1, at most `justified` for None."""
     if n_jobs is None and justified is not None:
         return min(available_threads(), max(1, justified))
     if n_jobs in (None, -1):
@@ -124,22 +95,7 @@ def run_loop(
     n_jobs: int | None = None,
     save: Callable[[LoopProgress], None] | None = None,
 ) -> LoopResult:
-    """Run a model on partitions in memory.
-
-    Parameters
-    ----------
-    model : Model
-        The bound method.
-    partitions : sequence of Partition
-        All answers; each task is in one partition.
-    start : State, optional
-        The first state.
-    n_jobs : int, optional
-        Threads; -1 for all that the process may use. By default at most as many as the number of
-        answers justifies.
-    save : callable, optional
-        As for `iterate`.
-    """
+    """Run a model on partitions in memory; each task is in one. `save` is as for `iterate`."""
     threads = threads_of(n_jobs, model.summary.answers // SMALLEST_SHARE)
     runs = [run for partition in partitions for run in partition.split(threads)]
     with ThreadPoolExecutor(threads) as pool:
@@ -163,18 +119,8 @@ def iterate(
 ) -> LoopProgress:
     """Sweep and update in turn until the objective converges.
 
-    Parameters
-    ----------
-    model : Model
-        The bound method.
-    sweep_all : callable
-        Sweeps all tasks with a state, and returns their tally.
-    progress : LoopProgress
-        Where to begin; a saved one continues as if the loop had never stopped.
-    save : callable, optional
-        Called with the progress after every update.
-    update : callable, optional
-        Replaces ``model.update``.
+    A saved `progress` continues as if the loop had never stopped. `save` gets it after every
+    update; `update` replaces ``model.update``.
     """
     while isinstance(model, LearningModel) and not progress.converged(model):
         if len(progress.history) == model.method.max_iter:
@@ -202,11 +148,6 @@ class Progress:
     """Shows on standard error how many iterations a fit has made, from two seconds on.
 
     Only in the main thread, on a terminal or in a notebook. The line disappears at the end.
-
-    Examples
-    --------
-    >>> with Progress("GLAD") as progress:
-    ...     progress.count(None)  # after every iteration
     """
 
     def __init__(self, name: str) -> None:

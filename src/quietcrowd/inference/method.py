@@ -1,7 +1,5 @@
 """Truth-inference methods: parameters, and the data that a method accepts."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Self
 
@@ -84,10 +82,7 @@ class TruthInference(ABC):
         """Raise AnswerError if the method cannot use the reports of a mechanism."""
 
     def truth_domain(self, mechanism: Any) -> Domain:
-        """Return the domain of truths inferred from the reports of a mechanism.
-
-        By default that of the reports, without NULL: reports are read as answers.
-        """
+        """Return the domain of inferred truths; by default that of the reports, without NULL."""
         domain: Domain = mechanism.report_domain
         return domain.domain if isinstance(domain, OrNull) else domain
 
@@ -97,27 +92,11 @@ class TruthInference(ABC):
 
     @abstractmethod
     def known(self, tasks: pa.Array, domain: Domain, truths: Any) -> npt.NDArray[Any]:
-        """Return the known truth of each task, shape (tasks,), as `Partition` stores it.
-
-        `tasks` are ids; `truths` and exceptions are those of ``gold`` of `FittingMethod.fit`.
-        """
+        """Return the known truth of each task as `Partition` stores it; `truths` are a ``gold``."""
 
     @abstractmethod
     def bind(self, summary: Summary, known: npt.NDArray[Any] | None = None) -> Model[Any, Any, Any]:
-        """Return the model of some data.
-
-        Parameters
-        ----------
-        summary : Summary
-            Domain, channel and sizes of all answers.
-        known : ndarray, optional
-            All known truths, in any order, possibly among unknown ones.
-
-        Raises
-        ------
-        AnswerError
-            If the method cannot use the domain or the channel.
-        """
+        """Return the model of some data; `known` truths come in any order, with unknown ones."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
         """Return the parameters by name, for scikit-learn; `deep` changes nothing.

@@ -80,15 +80,8 @@ MethodT = TypeVar("MethodT")
 class Model(ABC, Generic[MethodT, StateT, TallyT]):
     """A method bound to the data: domain, channel and sizes are known.
 
-    `quietcrowd.inference.loop` runs it. A sweep keeps nothing, and tallies add up exactly, so
-    partitions and threads change no bit of the result.
-
-    Attributes
-    ----------
-    method : TruthInference
-        The parameters.
-    summary : Summary
-        Domain, channel and sizes of all answers.
+    A sweep keeps nothing, and tallies add up exactly, so partitions and threads change no bit of
+    the result.
     """
 
     method: MethodT
@@ -108,31 +101,18 @@ class Model(ABC, Generic[MethodT, StateT, TallyT]):
 
     @abstractmethod
     def sweep(self, partition: Partition, state: StateT | None, estimates: Any) -> TallyT:
-        """Pass over the tasks of a partition once.
+        """Pass over scaled answers once; fill `estimates` of `empty`, unless None.
 
-        Parameters
-        ----------
-        partition : Partition
-            Scaled answers; not changed.
-        state : State or None
-            None before the first update.
-        estimates : Estimates or None
-            From `empty`, to be filled; None if only the tally is needed.
+        `state` is None before the first update.
         """
 
     @abstractmethod
     def finish(self, estimates: Any, known: npt.NDArray[Any]) -> Estimates:
-        """Return filled estimates in the unit of the answers.
-
-        `known` are the known truths of the same tasks, not scaled, shape (tasks,).
-        """
+        """Return filled estimates in the unit of the answers, given unscaled known truths."""
 
     @abstractmethod
     def workers(self, tally: TallyT, state: StateT | None) -> dict[str, npt.NDArray[Any]]:
-        """Return the columns of `TruthEstimate.workers`, each of shape (workers,); NaN if unknown.
-
-        `tally` and `state` are those of the last pass.
-        """
+        """Return columns of `TruthEstimate.workers` after the last pass; NaN if unknown."""
 
     def histograms(self, partition: Partition, state: StateT | None) -> npt.NDArray[np.int64]:
         """Return the `histograms` of a last pass, for the workers of `Partition.judged`."""
@@ -167,10 +147,7 @@ class LearningModel(Model[MethodT, StateT, TallyT]):
     """A model that learns about the workers from each sweep, and sweeps again."""
 
     def first_state(self, tally: TallyT) -> StateT | None:  # noqa: ARG002
-        """Return the state of the first sweep that learns, from a sweep that only counted.
-
-        None if the first sweep learns.
-        """
+        """Return the state after a sweep that only counted; None if the first sweep learns."""
         return None
 
     @abstractmethod
@@ -207,14 +184,9 @@ class SuggestsTasks(Protocol):
 
 @frozen(kw_only=True, eq=False)
 class Extension:
-    """More answers, from more workers, than those of a tally.
+    """More answers, from more workers, than those of a tally of the `old` model.
 
-    Attributes
-    ----------
-    positions : ndarray of intp, shape (workers,)
-        Position of each worker of the new model in the old one; -1 for a new worker.
-    old, new : Model
-        Of the tallied answers, and of all answers.
+    `positions`, shape (workers,), are those of the new workers in the old model; -1 for a new one.
     """
 
     positions: npt.NDArray[np.intp]
@@ -234,14 +206,8 @@ class Extension:
     ) -> npt.NDArray[np.int64]:
         """Return sums for the workers of the new model, 0 for a new one.
 
-        Parameters
-        ----------
-        sums : ndarray of int64, shape (old workers, ...)
-            Sums of the old model.
-        unit : callable, optional
-            What a model stores 1.0 as; the same in both by default.
-        power : int
-            Power of the range of all numbers by which the summands are scaled.
+        `unit` returns what a model stores 1.0 as; the same in both by default. The summands are
+        scaled by the range of all numbers to a `power`.
         """
         moved = sums[np.maximum(self.positions, 0)]
         moved[self.positions < 0] = 0

@@ -1,7 +1,5 @@
 """`NoiseAware`: truths and workers from reports with known noise, of labels and of numbers."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import narwhals as nw

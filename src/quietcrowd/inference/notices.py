@@ -1,7 +1,5 @@
 """Warnings of a fit: ignored, simulated or too much noise, and no convergence."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -72,10 +70,7 @@ def report_warnings(
 def signal_warnings(
     model: Model[Any, Any, Any], mechanism: Any, tally: Any, state: Any, scatter: Scatter
 ) -> Iterator[Warning]:
-    """Yield the warnings of a model after the last pass.
-
-    None if the reports carry no information: then `report_warnings` has said so.
-    """
+    """Yield the warnings of a model after the last pass, unless `report_warnings` said them."""
     if mechanism is None or not mechanism.tells_nothing:
         yield from model.warnings(tally, state, scatter)
 

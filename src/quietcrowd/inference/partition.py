@@ -26,22 +26,11 @@ _Array: TypeAlias = npt.NDArray[Any]
 class Partition:
     """All answers of a set of tasks.
 
-    Attributes
-    ----------
-    offsets : ndarray of int64, shape (tasks + 1,)
-        Task ``t`` has rows ``offsets[t]`` to ``offsets[t + 1] - 1`` of the next two arrays.
-    worker_codes : ndarray of int32
-        Positions among all workers, not only those of this partition.
-    values : ndarray
-        Codes of labels, or numbers.
-    draws : ndarray of uint64, shape (tasks,)
-        Hash of each task's id; breaks ties, together with the seed.
-    known_truths : ndarray, shape (tasks,)
-        Codes of labels (int32; -1 if unknown), or numbers (float64; NaN if unknown).
-    participation : ndarray of float64 or None
-        Noisy participation bit of each value; see `quietcrowd.Reports`.
-    judged : (int, int) or None
-        Half-open range of the workers whose accuracies the last pass estimates; None for all.
+    Task ``t`` has rows ``offsets[t]`` to ``offsets[t + 1] - 1`` of `worker_codes`, positions among
+    all workers, and `values`, labels' codes or numbers. `draws` are hashes of the tasks' ids that
+    break ties. `known_truths`, shape (tasks,), are -1 or NaN if unknown. `participation` is the
+    noisy bit of each value. `judged` is a half-open range of the workers whose accuracies the last
+    pass estimates; None for all.
     """
 
     offsets: npt.NDArray[np.int64]
@@ -115,23 +104,10 @@ class Partition:
 class Summary:
     """Facts about all answers that are known before the first sweep.
 
-    Attributes
-    ----------
-    domain : Domain
-        Domain of the answers; that of the truths if `other_reports`.
-    answers_per_worker : ndarray of int64, shape (workers,)
-        Number of answers of each worker.
-    longest_task : int
-        Most answers of a task.
-    low, high : float
-        Smallest and largest number; for a method that infers numbers, the range includes known
-        truths and public bounds of the truths.
-    channel, report_law : optional
-        Public channel of every report, and distribution of all reports of one worker, if known.
-    participation : bool
-        Whether each value has a noisy participation bit.
-    other_reports : bool
-        Whether reports are neither answers nor NULL: values are then codes of reports.
+    `low` and `high` are the range of the numbers; for a method that infers numbers, it includes
+    known truths and public bounds. `channel` is that of every report, and `report_law` the
+    distribution of all reports of one worker, if known. With `other_reports`, which are neither
+    answers nor NULL, values are codes of reports, and `domain` is that of the truths.
     """
 
     domain: Domain

@@ -32,24 +32,10 @@ from quietcrowd.report_domains import OrNull
 
 @frozen(kw_only=True, eq=False)
 class Observations:
-    """Answers to infer from.
+    """Answers, or reports read as answers; NULL reports are dropped and counted.
 
-    Attributes
-    ----------
-    answers : Answers
-        Answers, or reports read as answers; NULL reports are dropped and counted.
-    domain : Domain
-        Domain of the truths: that of the answers, unless reports are no answers.
-    mechanism : Mechanism or None
-        Mechanism of the reports.
-    simulated : bool
-        Whether the reports, or those in a frame, are simulated.
-    marked : bool
-        Whether a frame is marked as reports; it is read as answers nevertheless.
-    participation : ndarray or None
-        See `Reports`.
-    backend : {"pandas", "polars", "pyarrow"}
-        Library of the frames of the estimate.
+    `domain` is that of the truths, and `simulated` that of the reports or of a frame. A frame that
+    is `marked` as reports is read as answers nevertheless.
     """
 
     answers: Answers
@@ -62,10 +48,7 @@ class Observations:
 
     @classmethod
     def read(cls, data: Any, method: TruthInference, domain: Domain | None = None) -> Observations:
-        """Read data for a method; parameters and exceptions as for `FittingMethod.fit`.
-
-        `domain` is that of the labels of a frame; by default the one that the method finds.
-        """
+        """Read data for a method; `domain` is that of a frame's labels, by default found."""
         if isinstance(data, Reports):
             method.check_mechanism(data.mechanism)
             observed = cls._of_reports(data, method.truth_domain(data.mechanism))
@@ -104,10 +87,7 @@ class Observations:
         )
 
     def among(self, workers: pa.Array, codes: npt.NDArray[np.intp]) -> Observations:
-        """Return the same answers with a longer list of workers.
-
-        `codes` are the positions of the present workers in it.
-        """
+        """Return the same answers with a longer list of workers; `codes` are places in it."""
         answers, bits = self.answers, self.participation
         new = codes[answers.worker_codes]
         order = np.argsort(answers.task_codes * np.int64(len(workers)) + new)

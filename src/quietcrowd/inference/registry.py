@@ -42,13 +42,7 @@ METHODS: Mapping[str, type[FittingMethod]] = MappingProxyType(_BY_NAME)
 
 
 def register_method(kind: MethodT) -> MethodT:
-    """Register a method under its name; a decorator of its class.
-
-    Raises
-    ------
-    TypeError
-        If another method has the name.
-    """
+    """Register a method under its name, which must be new; a decorator of its class."""
     if _BY_NAME.setdefault(kind.name, kind) is not kind:
         raise TypeError(f"the name {kind.name!r} is that of {_BY_NAME[kind.name].__name__}")
     return kind

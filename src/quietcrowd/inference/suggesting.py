@@ -4,8 +4,6 @@ Suggestions are computed from reports only, and so have no privacy loss of their
 who is asked what then depends on earlier reports: ``docs/where-to-ask.md`` explains what follows.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -66,9 +64,8 @@ def further_answers(
 ) -> tuple[Counts, Floats]:
     """Return how many answers each task gets, and its error after each block of further reports.
 
-    `beliefs` have the form of `FurtherReport.errors`; only `open_tasks`, shape (tasks,), can be
-    asked. The counts sum to `answers`, or to less if `per_task` does not allow that. Errors, shape
-    (tasks, sizes), are 0 for tasks that cannot be asked.
+    Counts sum to `answers`, or to less if `per_task` does not allow that. Errors, shape (tasks,
+    sizes), are 0 for tasks that are not in `open_tasks`.
     """
     errors = np.zeros((len(open_tasks), len(_SIZES)))
     if open_tasks.any():
@@ -98,11 +95,7 @@ def block_values(errors: Floats) -> Floats:
 
 
 def _allotted(errors: Floats, most: Counts, answers: int) -> Counts:
-    """Return how many of the answers each task gets, shape (tasks,).
-
-    Each task's drops have a least concave majorant, whose pieces have decreasing values per report.
-    The pieces of all tasks are taken in decreasing order of value.
-    """
+    """Take pieces of the tasks' least concave majorants in decreasing order of value."""
     values, lengths = _pieces(errors)
     before = np.cumsum(lengths, axis=1) - lengths
     room = np.clip(most[:, np.newaxis] - before, 0, lengths).reshape(-1)

@@ -15,13 +15,7 @@ from quietcrowd.inference import integer_sums
 
 @frozen(kw_only=True, eq=False)
 class Estimates:
-    """Estimates of some tasks: arrays with one entry per task.
-
-    Attributes
-    ----------
-    truths : ndarray
-        Codes of labels, or numbers.
-    """
+    """Estimates of some tasks: one entry per task; `truths` are codes of labels, or numbers."""
 
     truths: npt.NDArray[Any]
 
@@ -43,15 +37,7 @@ class Estimates:
 
 @frozen(kw_only=True, eq=False)
 class LabelEstimates(Estimates):
-    """Estimated labels.
-
-    Attributes
-    ----------
-    confidence : ndarray of float64
-        From 0 to 1; see the method.
-    tied : ndarray of bool
-        Whether other labels were as good.
-    """
+    """Labels with a confidence from 0 to 1; `tied` if other labels were as good."""
 
     confidence: npt.NDArray[np.float64]
     tied: npt.NDArray[np.bool_]
@@ -68,15 +54,7 @@ class LabelEstimates(Estimates):
 
 @frozen(kw_only=True, eq=False)
 class NumericEstimates(Estimates):
-    """Estimated numbers.
-
-    Attributes
-    ----------
-    standard_error : ndarray of float64
-        Of the truth; NaN if the method does not know it.
-    spread : ndarray of float64
-        Root mean square of the distances of the task's answers from the truth.
-    """
+    """Numbers, their standard errors (NaN if unknown), and the RMS distance of their answers."""
 
     standard_error: npt.NDArray[np.float64]
     spread: npt.NDArray[np.float64]
@@ -89,24 +67,11 @@ class NumericEstimates(Estimates):
 
 @frozen(kw_only=True)
 class Scatter:
-    """Moments of estimates; those of partitions add up to those of all tasks.
+    """Moments of estimates, scaled by `Summary.extent`; those of partitions add up.
 
-    Numbers are scaled by `Summary.extent`.
-
-    Attributes
-    ----------
-    inferred : int
-        Number of truths with a standard error above 0.
-    mean : float
-        Mean of these truths.
-    squares : float
-        Sum of their squared distances from the mean.
-    errors : float
-        Sum of their squared standard errors.
-    labels : int
-        Number of labels that were estimated with a confidence.
-    wrong : int
-        Expected number of wrong labels, by their confidences, in units of `integer_sums.ONE`.
+    Of the `inferred` truths with a standard error above 0: the `mean`, the sum of `squares` of
+    distances from it, and the sum of squared standard `errors`. Of `labels` with a confidence: the
+    expected number that is `wrong`, in units of `integer_sums.ONE`.
     """
 
     inferred: int = 0

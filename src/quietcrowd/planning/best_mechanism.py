@@ -4,8 +4,6 @@ So the same facts give the same choice on every device. Float rounding may diffe
 and swap mechanisms that are equally good.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -43,8 +41,8 @@ MOST_LEFT = 4
 class RankedMechanism:
     """Mechanism with its mean error over `draws` crowds, under public facts.
 
-    `name` includes parameters, as on the command line. `error` is an error rate or mean absolute
-    error, and `times_least` its ratio to that of the best mechanism on the same crowds.
+    `name` includes parameters. `times_least` is the ratio of the error to that of the best
+    mechanism on the same crowds.
     """
 
     name: str

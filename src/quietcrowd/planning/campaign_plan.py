@@ -1,7 +1,5 @@
 """Result of planning a campaign: rows, table and plot."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -136,10 +134,7 @@ class CampaignPlan:
 
 
 def plot_plan(rows: Sequence[PlanRow], path: Path, *, score: str, target: float | None) -> None:
-    """Plot expected errors with their intervals against the loss about one answer.
-
-    Each mechanism has a panel, with a line per size of the crowd; dotted lines are non-private.
-    """
+    """Plot expected errors with their intervals against the loss about one answer."""
     check_picture(path)
     private = [row for row in rows if row.private]
     names = list(dict.fromkeys(row.mechanism for row in private))

@@ -273,10 +273,7 @@ class NumberCrowd(CrowdAssumption):
 
 
 def assumption_for(domain: Domain, quality: Any = None) -> CrowdAssumption:
-    """Return `quality`, or an assumption with these parameters, or the default for a domain.
-
-    Raises ParameterError if the domain has no assumption, or `quality` has another domain.
-    """
+    """Return `quality`, or an assumption with these parameters, or the default for a domain."""
     if isinstance(quality, CrowdAssumption):
         if quality.domain != domain:
             raise ParameterError(

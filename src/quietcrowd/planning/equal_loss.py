@@ -1,7 +1,5 @@
 """Mechanisms with a given exact privacy loss."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Literal, TypeAlias
@@ -43,16 +41,6 @@ def mechanism_within(
     """Return the mechanism with an exact loss of `epsilon`, independent of a paper's claim for it.
 
     If `maker` has a method ``for_answers``, its result for the answers of each worker replaces it.
-    Raises ParameterError if there is no such mechanism.
-
-    Examples
-    --------
-    >>> import quietcrowd as qc
-    >>> size = CrowdSize(tasks=100, workers=20, answers=5)
-    >>> domain = qc.Categorical(["no", "yes"])
-    >>> maker = qc.RandomizedResponse.from_claimed_epsilon
-    >>> mechanism_within(maker, domain, 1.0, size, "worker").epsilon
-    0.2
     """
     check_positive("epsilon", epsilon)
     if (for_answers := getattr(maker, "for_answers", None)) is not None:

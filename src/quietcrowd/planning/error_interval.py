@@ -3,8 +3,6 @@
 Derivation: ``docs/theory/planning.md``.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 
@@ -27,8 +25,8 @@ LEAST_CELLS = DEGREE + 4
 class SmoothedCell:
     """Simulated errors of a cell on their scale, moved towards the curve of all cells.
 
-    The mean of `draws`, shape (draws,), is the smoothed error. Their standard deviation includes
-    what a draw has in common in all cells, and `misfit` is the variance due to the curve.
+    The standard deviation of `draws` includes what a draw has in common in all cells, and `misfit`
+    is the variance due to the curve.
     """
 
     draws: Floats
@@ -38,9 +36,9 @@ class SmoothedCell:
 def smooth(draws: Floats, theory: Sequence[float | None]) -> list[SmoothedCell]:
     """Move simulated errors towards a parabola over the theoretical errors, by least squares.
 
-    `draws` has shape (cells, draws), with the same draws in each cell, and is on the scale of the
-    interval like `theory`. With a None in `theory`, or fewer than six cells, nothing is moved.
-    Cells farther from the curve than chance explains are moved less (``docs/theory/planning.md``).
+    `draws`, at [cell, draw], and `theory` are on the scale of the interval. With a None in
+    `theory`, or fewer than six cells, nothing is moved. Cells farther from the curve than chance
+    explains are moved less (``docs/theory/planning.md``).
     """
     cells, count = draws.shape
     known = [one for one in theory if one is not None]
@@ -78,10 +76,9 @@ LEAST_ERROR = 1e-12
 
 @frozen(kw_only=True)
 class ExpectedError:
-    """Expected error of a campaign: error rate, or mean absolute error.
+    """Expected error of a campaign, with its standard error due to the number of crowds.
 
-    `standard_error` is that of `error`, due to the number of simulated crowds. Nine in ten
-    campaigns have an error in [`low`, `high`].
+    Nine in ten campaigns have an error in [`low`, `high`].
     """
 
     error: float
@@ -131,8 +128,7 @@ def _weighted(variances: Sequence[float], place: int) -> float:
 def transformed(errors: Floats, tasks: int, *, labels: bool) -> Floats:
     """Transform errors so that their variance almost does not depend on their mean.
 
-    Error rates are binomial, so it is the arc sine of the square root (Anscombe, Biometrika 1948).
-    For absolute errors it is the logarithm.
+    For error rates it is the arc sine of the root (Anscombe, Biometrika 1948), else the logarithm.
     """
     if labels:
         share: Floats = np.arcsin(np.sqrt((errors * tasks + 0.375) / (tasks + 0.75)))

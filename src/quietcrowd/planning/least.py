@@ -42,8 +42,7 @@ def least_epsilon(
     """Return the least epsilon, from 1/32 to 32, with an expected error of at most `target`.
 
     More crowds are simulated, up to `draws` at each point, until its standard error is below 3 %.
-    The expected error, not the interval, includes the uncertainty of a pilot. Raises ParameterError
-    if no epsilon up to 32 reaches the target, or 1/32 does.
+    The expected error, not the interval, includes the uncertainty of a pilot.
     """
     _check(target, draws)
     curve = _curve(
@@ -71,10 +70,7 @@ def least_workers(
     draws: int = DRAWS,
     random_state: int | np.random.Generator = 0,
 ) -> LeastNumber:
-    """Return the fewest workers with an expected error of at most `target`; see `least_epsilon`.
-
-    Raises ParameterError if no number of workers up to 131,072 reaches the target, or two do.
-    """
+    """Return the fewest workers with an expected error of at most `target`; see `least_epsilon`."""
     _check(target, draws)
     start = min(max(4.0, 8.0 * tasks / answers), MOST_WORKERS / 2)
     curve = _curve(
@@ -171,12 +167,11 @@ class LeastNumber:
 
 @frozen(kw_only=True)
 class Curve:
-    """Errors that fall with a number above 0.
+    """Errors that fall with a number above 0, called `what`, between `low` and `high`.
 
     `errors` takes a place, a number of crowds, and the number of the first crowd. Crowds of one
     number are the same, or nearly, at every place. `theory` is the theoretical error at a place, or
-    None; errors are nearly a power of it. The search is limited to `low` and `high`. `what` is the
-    name of the number.
+    None; errors are nearly a power of it.
     """
 
     errors: Callable[[float, int, int], Floats]

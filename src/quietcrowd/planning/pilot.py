@@ -1,7 +1,5 @@
 """Assumptions about a crowd from a pilot, of non-private answers or of reports only."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 
@@ -54,8 +52,7 @@ MOST_SHARED = 2.0
 class PilotAssumption(CrowdAssumption):
     """Crowd that is estimated from a pilot, with the uncertainty of the estimate.
 
-    The draws use `worlds`, distributions that agree with the pilot, in turn. `of_reports` is true
-    if the pilot consisted of reports only.
+    The draws use `worlds`, distributions that agree with the pilot, in turn.
     """
 
     worlds: tuple[CrowdAssumption, ...]
@@ -169,7 +166,7 @@ def _laws_by_reports(
     worlds: int,
     rng: np.random.Generator,
 ) -> list[CrowdAssumption]:
-    """Return distributions of crowds for which simulated pilots look as accurate as the real one.
+    """Return crowds for which simulated pilots look as accurate as the real one.
 
     Mean accuracies are sampled uniformly from that of a guess to 1, and a pilot is simulated with
     each. The nearest are kept, with a linear regression adjustment (approximate Bayesian

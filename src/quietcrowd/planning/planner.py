@@ -48,21 +48,14 @@ Told = Callable[[int, int], None]
 
 
 def default_makers(domain: Domain) -> dict[str, Maker]:
-    """Return the default mechanism for a domain, by name.
-
-    It discloses which tasks a worker answered, which are a public list.
-    """
+    """Return the default mechanism for a domain, by name; it discloses participation."""
     if isinstance(domain, FiniteDomain):
         return known_makers(["one-layer"])
     return {"laplace:fill=none": partial(LaplaceMechanism.from_claimed_epsilon, fill=None)}
 
 
 def known_makers(mechanisms: Any) -> dict[str, Maker]:
-    """Return functions that make mechanisms, by name.
-
-    `mechanisms` are names of the registry or classes, one or several, or already a mapping. Raises
-    ParameterError if a name is unknown.
-    """
+    """Return functions that make mechanisms, by name, from names, classes or a mapping."""
     if isinstance(mechanisms, Mapping):
         return dict(mechanisms)
     registry = Mechanism.registry()
@@ -265,9 +258,9 @@ def rows_of(
 ) -> list[PlanRow]:
     """Return the rows of a plan, size by size, with non-private answers last in each.
 
-    `found` contains simulations of the same draws in each cell, in the order of the rows. Theory
-    smooths the cells of one mechanism if they have several sizes. Cells of one size are not
-    smoothed, as their errors come from the same crowds and vary together.
+    `found` is in the order of the rows. Theory smooths the cells of one mechanism if they have
+    several sizes. Cells of one size are not smoothed, as their errors come from the same crowds and
+    vary together.
     """
     errors: dict[PlannedCell, ExpectedError] = {}
     for name in dict.fromkeys(cell.name for cell in found):

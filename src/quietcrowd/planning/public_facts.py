@@ -1,7 +1,5 @@
 """Public knowledge about a campaign before anyone answers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -91,10 +89,7 @@ class PublicFacts:
 
     @property
     def answer_frequencies(self) -> dict[str, float] | None:
-        """Frequency of each label among the answers; None for uniform truths, or numbers.
-
-        Uniform errors make rare labels more frequent than among the truths.
-        """
+        """Frequency of each label among the answers; None for uniform truths, or numbers."""
         crowd = self.assumption
         if not isinstance(crowd, LabelCrowd) or crowd.truths is None:
             return None

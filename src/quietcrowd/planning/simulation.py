@@ -1,7 +1,5 @@
 """Simulated errors of crowds, mechanisms and methods."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -36,11 +34,7 @@ LEAST_WORKERS = 20
 
 @frozen(kw_only=True)
 class SimulatedError:
-    """Error rate, or mean absolute error, of one simulation.
-
-    `variance` is that of the error between tasks; `constant` is the error of the best constant
-    guess.
-    """
+    """Error of one simulation, its variance between tasks, and that of the best constant guess."""
 
     error: float
     variance: float
@@ -56,8 +50,7 @@ def simulate(
 ) -> SimulatedError:
     """Randomize a sampled crowd's answers, infer the truths, and compute the error.
 
-    `crowd` has all truths; without a mechanism, answers are non-private. Callers should ignore two
-    warnings: that the noise is simulated, and that it hides the truths.
+    Callers should ignore two warnings: that the noise is simulated, and that it hides the truths.
     """
     used = NoiseAware() if method is None else method
     answers = crowd.answers.canonical  # the order of reports
@@ -116,9 +109,9 @@ def simulate_size(
 ) -> list[list[SimulatedError]]:
     """Simulate crowds of one size, each with all mechanisms and, if `plain`, non-private answers.
 
-    `draws` is the number of crowds, or their numbers; crowds of one number and seed are the same. A
-    large size is reduced by `simulated_size`. `told` is called after each crowd. The result
-    contains one list per mechanism with one entry per draw, the one for non-private answers last.
+    Crowds of one number and seed are the same. A large size is reduced by `simulated_size`. `told`
+    is called after each crowd. The result contains one list per mechanism with one entry per draw,
+    the one for non-private answers last.
     """
     smaller = simulated_size(assumption, size)
 

@@ -4,8 +4,6 @@ Labels use the Chernoff information of the composed channel, numbers the Fisher 
 composed distribution. Derivation and omissions: ``docs/theory/planning.md``.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 
@@ -39,8 +37,7 @@ def theory_error(
     """Return the theoretical error rate, or mean absolute error, of a campaign with known workers.
 
     It decreases with answers and epsilon like the error of the method, up to a curve that few
-    simulations determine. Several distributions of the crowd are averaged. None if the distribution
-    of the reports has no known form.
+    simulations determine. None if the distribution of the reports has no known form.
     """
     worlds: Sequence[CrowdAssumption] = getattr(assumption, "worlds", (assumption,))
     found = [_of_one_law(world, size, mechanism) for world in worlds]
@@ -106,8 +103,7 @@ def _worker_information(answers: Floats, truths: Floats, channel: Channel | None
 def _pairs_of_sets(answers: Floats, channel: Channel) -> tuple[Floats, Floats]:
     """Return distributions of a set for each pair of truths, shapes (labels, labels, 3).
 
-    A set contains only the first of the pair, only the second, or both or neither. The last two do
-    not distinguish the pair and are one outcome.
+    A set contains only the first of the pair, only the second, or both or neither.
     """
     law = channel.sets
     assert law is not None
@@ -131,8 +127,8 @@ def _pairs_of_sets(answers: Floats, channel: Channel) -> tuple[Floats, Floats]:
 def chernoff_information(one: npt.ArrayLike, other: npt.ArrayLike) -> float:
     """Return the Chernoff information ``- min over s of ln sum p^s q^(1-s)``, in nats.
 
-    With n reports, the error of the best test between both distributions falls as ``exp(-n C)``
-    (Chernoff, Annals of Mathematical Statistics 1952). s is searched in steps of .02.
+    With n reports, the error of the best test between both distributions falls as ``exp(-n C)``. s
+    is searched in steps of .02.
     """
     laws = np.array([one, other], np.float64)
     return float(_information_of(laws[:1], laws[1:])[0, 0])
@@ -148,10 +144,7 @@ def _information_of(one: Floats, other: Floats) -> Floats:
 
 
 def _error_of_labels(labels: int, information: float) -> float:
-    """Return the probability that the largest of k normal scores is not that of the truth.
-
-    The truth is ``2 sqrt(C)`` standard deviations ahead.
-    """
+    """Return P(a wrong one of k normal scores is largest); the truth's is ``2 sqrt(C)`` ahead."""
     density = np.exp(-(POINTS**2) / 2)
     right = ndtr(POINTS + 2 * math.sqrt(information)) ** (labels - 1) @ density / density.sum()
     return max(1.0 - float(right), 1e-12)

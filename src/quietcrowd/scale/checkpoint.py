@@ -1,7 +1,5 @@
 """Checkpoints: the state of an inference run in a file, from which a stopped run continues."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
@@ -34,9 +32,8 @@ _UNREADABLE = (
 
 @frozen(kw_only=True)
 class Checkpoint:
-    """A checkpoint file, and the run that it belongs to.
+    """A checkpoint file, and the run that it belongs to, by fingerprints.
 
-    `save` replaces the file at `path` atomically. `store` and `known_truths` are fingerprints.
     `example` returns a state with the fields, dtypes and shapes that a loaded state must have; None
     if the method has no state.
     """
@@ -48,11 +45,7 @@ class Checkpoint:
     example: Callable[[], State | None]
 
     def load(self) -> LoopProgress:
-        """Return the progress in the file; a new `LoopProgress` if there is no file.
-
-        Raises ParameterError if the file belongs to another run, FormatError if it cannot be read,
-        and OSError if its directory cannot be written.
-        """
+        """Return the progress of this run in the file; a new `LoopProgress` if there is no file."""
         check_folder(self.path)
         if not self.path.exists():
             return LoopProgress()

@@ -1,7 +1,5 @@
 """Connect to a Dask cluster, or start one on this machine."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import re

@@ -39,18 +39,12 @@ MOST_SHARED = "1 TB"
 
 
 class DaskExecutor(Executor):
-    """An executor on a Dask cluster.
+    """An executor on a Dask cluster, whose `client` it does not close.
 
     Each worker receives a job once, and the arguments of a pass once per pass. A partition goes to
     the worker that had it before, or to another if that one is lost or busy. Workers add results.
-    The work of a lost worker is repeated and gives the same result.
-
-    Parameters
-    ----------
-    client : distributed.Client
-        The executor does not close it.
-    patience : float
-        Seconds to wait while the cluster has no worker.
+    The work of a lost worker is repeated and gives the same result. While the cluster has no
+    worker, it waits for `patience` seconds.
     """
 
     def __init__(self, client: Client, patience: float = 60.0) -> None:

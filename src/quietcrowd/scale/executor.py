@@ -1,7 +1,5 @@
 """Executors apply work to partitions, in threads or on a cluster, and yield results in order."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -20,10 +18,7 @@ Work: TypeAlias = Callable[[JobT, int, GivenT], T]
 
 
 class Executor(Protocol):
-    """Interface that applies work to partitions.
-
-    A job is a record that knows the store and stays the same from pass to pass.
-    """
+    """Interface that applies work to partitions; a job stays the same from pass to pass."""
 
     def each(
         self, work: Work[JobT, GivenT, T], job: JobT, indices: Sequence[int], given: GivenT
@@ -33,10 +28,7 @@ class Executor(Protocol):
     def sums(
         self, work: Work[JobT, GivenT, T], job: JobT, indices: Sequence[int], given: GivenT
     ) -> Iterator[tuple[T, int]]:
-        """Yield (sum of ``work(job, index, given)``, number of partitions in it).
-
-        Every partition is in exactly one sum; by default each sum has one partition.
-        """
+        """Yield sums of ``work(job, index, given)`` over partitions, each in one, and how many."""
         for one in self.each(work, job, indices, given):
             yield one, 1
             del one  # frees memory before the next one

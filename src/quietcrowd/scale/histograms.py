@@ -26,10 +26,7 @@ def worker_blocks(workers: int, each: int) -> Iterator[tuple[int, int]]:
 
 @frozen(kw_only=True, eq=False)
 class HistogramFile:
-    """Histograms of all workers in a file of int64; slicing reads a range of workers.
-
-    `shape` is (workers, ...), see `quietcrowd.inference.accuracies.accuracy_histograms`.
-    """
+    """Histograms of all workers in a file of int64; slicing reads a range of workers."""
 
     shape: tuple[int, ...]
     file: Any

@@ -1,7 +1,5 @@
 """Import of Parquet files into a store, by one pass over rows and one over partitions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -44,10 +42,7 @@ MOST_PARTITIONS = 10_000
 
 
 class AnsweredTwiceError(Exception):
-    """A worker answered a task twice; the rows are not known here.
-
-    `task` is the task's id, `worker` the worker's code in the store.
-    """
+    """A worker, by its code in the store, answered a task twice; rows are not known here."""
 
     def __init__(self, task: pa.Scalar, worker: int) -> None:
         super().__init__(task, worker)
@@ -71,11 +66,7 @@ class Sorter:
     duplicates: Duplicates
 
     def __call__(self, index: int) -> SortedPartition:
-        """Sort and write a partition.
-
-        Raises AnsweredTwiceError if a worker answered a task twice and `duplicates` is "error", and
-        pyarrow.ArrowException if ids of tasks have different types.
-        """
+        """Sort and write a partition; raise AnsweredTwiceError if `duplicates` is "error"."""
         table = self.spill.take(index)
         task_codes, tasks = self._tasks(table["task"], self.silent.get(index, ()))
         codes = table["worker_code"].to_numpy()
@@ -249,10 +240,7 @@ def _sort(
 
 
 def _listed_workers(reader: Reader) -> tuple[pa.Array, npt.NDArray[np.int32]]:
-    """Return the ids of all workers, and the code in the store of each worker that rows name.
-
-    The ids of a source of reports are sorted.
-    """
+    """Return the ids of all workers, sorted for reports, and the codes of those in rows."""
     named, source = reader.take_workers(), reader.source
     codes = np.arange(len(named), dtype=np.int32)
     if source.mechanism is None:

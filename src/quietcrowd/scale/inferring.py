@@ -1,7 +1,5 @@
 """Truth inference on a store, with one partition per thread and the workers' state in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path

@@ -69,11 +69,7 @@ def is_count(value: Any) -> bool:
 
 
 def write_partition(folder: Path, tasks: pa.Array, arrays: Arrays) -> PartitionRecord:
-    """Make a directory with the files of a partition.
-
-    `tasks` are ids; `arrays` are ``offsets``, ``worker_codes``, ``values``, ``draws`` and, if the
-    mechanism has them, ``participation``; see `quietcrowd.inference.partition.Partition`.
-    """
+    """Make a directory with the files of a partition; `arrays` are as in `Partition`."""
     folder.mkdir()
     for name, array in arrays.items():
         _write_array(array_path(folder, name), array)
@@ -120,7 +116,7 @@ def map_array(folder: Path, name: str, *, writable: bool = False) -> npt.NDArray
     """Map an array from its file; the mapping ends with the array.
 
     A read-only mapping loads all pages at once, which is faster. A writable mapping loads them on
-    demand, and writes never reach the file. Raises FormatError if the file is no such array.
+    demand, and writes never reach the file.
     """
     path = array_path(folder, name)
     try:
@@ -181,10 +177,7 @@ def verify_partition(
     domains: Mapping[str, Domain],
     summary: Summary,
 ) -> None:
-    """Read all files of a partition, and raise FormatError unless they match record and summary.
-
-    `domains` are those of ``values`` and, if it exists, ``participation``.
-    """
+    """Read all files of a partition; raise FormatError unless they match record and summary."""
     arrays = {name: map_array(folder, name) for name in array_names(domains)}
     _check_kinds(folder, record, arrays)
     _check_offsets(folder, record.rows, arrays["offsets"], summary.longest_task)

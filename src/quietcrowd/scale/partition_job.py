@@ -1,7 +1,5 @@
 """Work on one partition of a store, in this process or another."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -47,11 +45,7 @@ class EstimatedPartition:
 
 @frozen(kw_only=True, eq=False)
 class Job:
-    """The arguments that all passes over partitions share.
-
-    A job can be sent to another process that sees the store's directory. `summary` covers all
-    answers.
-    """
+    """The arguments that all passes over partitions share; it can be sent to other processes."""
 
     store: Store
     model: Model[Any, Any, Any]

@@ -1,7 +1,5 @@
 """Randomization of a store of answers into a store of reports, one partition at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from shutil import rmtree
@@ -162,8 +160,7 @@ class _Attempt:
 class _Randomization:
     """The work on a partition; it can be sent to another process that sees both directories.
 
-    `folder` contains attempts only. After its deletion no process can write more of them, not even
-    a cluster worker that was presumed lost.
+    After the deletion of `folder` no process can write more of it, not even a lost cluster worker.
     """
 
     store: Store

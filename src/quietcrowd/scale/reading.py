@@ -22,11 +22,7 @@ SKIPPED = -1
 
 
 class Reader:
-    """Encoder of rows, which it adds to a spill.
-
-    `skip` drops rows with a missing answer or one outside the domain. `rows` and `skipped` count
-    read and dropped rows.
-    """
+    """Encoder of rows, which it adds to a spill; `skip` drops invalid answers."""
 
     def __init__(self, source: Source, spill: Spill, *, skip: bool) -> None:
         self.source, self.spill, self.skip = source, spill, skip
@@ -40,11 +36,7 @@ class Reader:
         return ids
 
     def read(self, rows: Rows) -> None:
-        """Encode and spill rows.
-
-        Raises AnswerError if an id is missing or, unless `skip`, an answer is missing or outside
-        the domain.
-        """
+        """Encode and spill rows; raise AnswerError if an id is missing, or an answer is invalid."""
         task, worker = rows.columns["task"], rows.columns["worker"]
         try:
             check_ids(task, self.source.names[0], rows.first)
@@ -94,8 +86,7 @@ class Reader:
 class Workers:
     """A growing list of ids; the position of an id is its code.
 
-    Rebuilding a lookup table of all ids for every batch would be slower and take more memory than
-    the ids.
+    Rebuilding a lookup table for every batch would be slower and take more memory than the ids.
     """
 
     def __init__(self) -> None:

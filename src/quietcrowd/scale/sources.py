@@ -28,11 +28,7 @@ ROWS_AT_ONCE = 2**17
 
 @frozen(kw_only=True, eq=False)
 class Rows:
-    """Consecutive rows of a file.
-
-    `first` is the index of the first row in the file. `columns` has ``task``, ``worker``, ``label``
-    and, if it exists, ``participation``.
-    """
+    """Consecutive rows of a file; `first` is the index of the first one in it."""
 
     path: Path
     first: int
@@ -47,7 +43,7 @@ class Source:
     """Parquet files that are read as one.
 
     `names` are the columns of tasks, workers, labels and, if they exist, participation bits.
-    `mechanism` is None for non-private answers. `tasks` and `workers` are ids without a row.
+    `tasks` and `workers` are ids without a row.
     """
 
     paths: tuple[Path, ...]
@@ -62,10 +58,7 @@ class Source:
     def of_answers(
         cls, paths: Sequence[Path], domain: Domain, names: tuple[str, str, str]
     ) -> Source:
-        """Make a source of non-private answers.
-
-        Raises FormatError if a file is not Parquet or contains reports.
-        """
+        """Make a source of non-private answers; raise FormatError for other files."""
         for path in paths:
             _check_suffix(path)
             note = read_note(path)
@@ -99,11 +92,7 @@ class Source:
         return sum(_open(path).metadata.num_rows for path in self.paths)
 
     def rows(self) -> Iterator[Rows]:
-        """Yield all rows, file by file; ids become text if the files have different types.
-
-        Raises AnswerError if a column is missing, and FormatError if a file cannot be read or a
-        column is repeated.
-        """
+        """Yield all rows, file by file; ids become text if the files have different types."""
         schemas = [self._schema(path) for path in self.paths]
         kinds = [
             _common_kind([schema.field(name).type for schema in schemas]) for name in self.names[:2]

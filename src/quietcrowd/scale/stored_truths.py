@@ -1,7 +1,5 @@
 """Known truths of a store, by partition."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any
@@ -20,10 +18,7 @@ from quietcrowd.scale.store import Store
 
 @frozen(kw_only=True, eq=False)
 class StoredTruths:
-    """Known truths, encoded like `quietcrowd.inference.partition.Partition.known_truths`.
-
-    `places` maps a partition to (slice of `values`, positions of its tasks).
-    """
+    """Known truths as in `Partition`; `places` maps to (slice of `values`, tasks' positions)."""
 
     values: npt.NDArray[Any]
     places: Mapping[int, tuple[slice, npt.NDArray[np.intp]]]
@@ -50,10 +45,7 @@ class StoredTruths:
 
 
 def match_truths(store: Store, method: FittingMethod, truths: Any) -> StoredTruths:
-    """Match known truths with the tasks of a store.
-
-    `truths` has the form of `gold` in `FittingMethod.fit`, and errors are the same.
-    """
+    """Match any ``gold`` of `FittingMethod.fit` with the tasks of a store."""
     found = [store.task_ids(0)[:0]]
     places = {}
     begin = 0

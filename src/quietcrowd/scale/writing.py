@@ -1,7 +1,5 @@
 """Writing of sorted rows to partitions, and of partitions to a store."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from pathlib import Path
@@ -25,11 +23,7 @@ from quietcrowd.scale.store import Store
 
 @frozen(kw_only=True, eq=False)
 class SortedPartition:
-    """A written partition, and its part of the store's totals.
-
-    `reports_per_worker` includes NULL reports, `answers_per_worker` does not; both have shape
-    (workers,). `ends` are the smallest and the largest number, or empty.
-    """
+    """A written partition, and its part of the store's totals; `ends` may be empty."""
 
     record: PartitionRecord
     reports_per_worker: npt.NDArray[np.int64]
@@ -50,11 +44,7 @@ def write_sorted(
     workers: int,
     repeated: int = 0,
 ) -> SortedPartition:
-    """Write the sorted rows of a partition, without NULL reports.
-
-    `columns` are encoded: ``label`` and, if it exists, ``participation``. `workers` is the number
-    of all workers, `repeated` the number of repeated rows that were dropped.
-    """
+    """Write the sorted rows of a partition, without NULL reports."""
     reports_per_worker = np.bincount(worker_codes, minlength=workers)
     null_reports = 0
     if isinstance(domain, OrNull):
@@ -105,9 +95,8 @@ def whole_store(
 ) -> Store:
     """Combine partitions, in order, into a store; the caller writes its note.
 
-    `domain` is that of the labels, as in `write_sorted`. `skipped` counts rows with a missing
-    answer or one outside the domain. Raises AnswerError if no answer remains, or if a worker who
-    must report every task did not.
+    `skipped` counts rows with a missing answer or one outside the domain. Raises AnswerError if no
+    answer remains, or if a worker who must report every task did not.
     """
     records, longest, low, high = [], 0, math.inf, -math.inf
     duplicates = null_reports = 0

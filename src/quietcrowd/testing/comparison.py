@@ -1,7 +1,5 @@
 """Bitwise comparison of estimates."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Conformance checks of methods for labels."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 import attrs
@@ -86,10 +84,7 @@ def _check_agreement(method: FittingMethod, answers: Answers) -> None:
 
 
 def _with_a_split_task(answers: Answers) -> Answers:
-    """Add a task on which two new workers, who answer nothing else, disagree.
-
-    Methods that assume equally frequent labels tie on it.
-    """
+    """Add a task on which two new workers disagree; methods may tie on it."""
     finite = check_finite(answers.domain, "the battery")
     split = pd.DataFrame({"task": SPLIT, "worker": [SPLIT, SPLIT + 1], "label": finite.labels[:2]})
     return Answers.from_frame(pd.concat([answers.to_frame(), split]), answers.domain)

@@ -1,7 +1,5 @@
 """Conformance checks that methods for labels and for numbers share."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from typing import Any, TypeAlias

@@ -1,7 +1,5 @@
 """Conformance checks of truth-inference methods."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

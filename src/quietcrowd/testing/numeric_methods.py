@@ -1,7 +1,5 @@
 """Conformance checks of methods for numbers."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Hypothesis strategies for domains and crowds."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pandas as pd
@@ -26,10 +24,7 @@ def crowds(
     max_tasks: int = 8,
     max_workers: int = 8,
 ) -> pd.DataFrame:
-    """Draw a frame of answers with columns ``task``, ``worker`` and ``label``, in any order.
-
-    It has at least one row, and no (task, worker) pair twice.
-    """
+    """Draw a nonempty frame of answers in any order, without a (task, worker) pair twice."""
     chosen = domain if domain is not None else draw(finite_domains())
     pairs = draw(
         st.lists(

@@ -70,21 +70,11 @@ WIDEST = 0.9
 
 @frozen(kw_only=True, eq=False)
 class OwnVotes:
-    """Log-odds that a method gives the reports of each worker.
+    """Log-odds that a method gives the reports of each worker; by default all are alike.
 
-    Attributes
-    ----------
-    own : ndarray of int32 or int64, or None
-        In units of `nats`. Shape (workers,): log-odds of the reported label against any other; or
-        int32, at ``(worker labels + report) labels + truth``, log-likelihoods. By default all
-        workers are alike.
-    nats : float
-        As in `CavityVotes`.
-    log_priors : ndarray of float64, shape (labels,), or None
-        Log-frequency of each label, weighted like the mean of the workers' votes.
-    learnt_from : float
-        Number of noiseless answers from which a worker's vote has weight one half; 0 for full
-        weight.
+    `own`, `nats` and `log_priors` are as in `CavityVotes`, `own` either its coins or its tables.
+    `learnt_from` is the number of noiseless answers from which a worker's vote has weight one half;
+    0 for full weight.
     """
 
     own: npt.NDArray[Any] | None = None
@@ -108,20 +98,10 @@ def histogram_bytes(summary: Summary) -> int:
 class Accuracies:
     """Estimation of accuracies from the reports of a channel.
 
-    Attributes
-    ----------
-    summary : Summary
-        Summary of all answers.
-    channels : tuple of ndarray, or None
-        Tables (answers, reports), with NULL as the last of both if silence is hidden; None if
-        reports are answers or sets.
-    weights : tuple of float
-        Probability of each channel.
-    rates : ndarray of float64, shape (channels, 2), or None
-        Probability to keep an answer, and to report one certain other; None if a channel is no
-        randomized response.
-    answering : ndarray of float64, shape (workers,)
-        As in `ReportLaws`.
+    `channels` are tables (answers, reports), with NULL as the last of both if silence is hidden, or
+    None if reports are answers or sets. `weights` are their probabilities. `rates`, shape
+    (channels, 2), are the probabilities to keep an answer, and to report one certain other; None if
+    a channel is no randomized response. `answering` is as in `ReportLaws`.
     """
 
     summary: Summary
@@ -159,10 +139,7 @@ class Accuracies:
         return np.zeros((end - first, len(SKILLS), len(self.weights), NODES + 1), np.int64)
 
     def histograms(self, partition: Partition, votes: OwnVotes) -> npt.NDArray[np.int64]:
-        """Return the evidence of accuracies in the reports of a partition.
-
-        Shape (workers, crowds, channels, places + 1), see ``core/cavity.h``; to be added up.
-        """
+        """Return the evidence in a partition, to be added up; shape: see ``core/cavity.h``."""
         histograms = self.empty(partition)
         labels = self.summary.labels
         if labels < 2 or self.loss == 0.0:
@@ -185,16 +162,10 @@ class Accuracies:
     def estimate(
         self, histograms: npt.NDArray[np.int64], *, medians: bool = False
     ) -> dict[str, _Floats]:
-        """Return ``accuracy`` of the workers, and the ends of a 90 % interval.
+        """Return ``accuracy`` of the workers, ends of a 90 % interval and, if asked, ``median``.
 
-        All are NaN if the interval is wider than nine tenths of the prior interval.
-
-        Parameters
-        ----------
-        histograms : ndarray of int64
-            Of all reports; or an object that returns them by slices of workers.
-        medians : bool
-            Whether to return the posterior ``median`` of each worker's accuracy, too.
+        All are NaN if the interval is wider than nine tenths of the prior interval. `histograms`
+        may be an object that returns them by slices of workers.
         """
         summary = self.summary
         names = ("accuracy", "accuracy_low", "accuracy_high", "median")[: 3 + medians]
@@ -268,10 +239,7 @@ class Accuracies:
 
     @cached_property
     def _kept(self) -> float:
-        """Fraction, from 0 to 1, of an answer that a report is worth.
-
-        That many answers would estimate the frequencies of the labels equally well.
-        """
+        """Fraction of an answer that a report is worth for the frequencies of the labels."""
         if self._sets is not None:
             keep, other = float(self._sets.held), float(self._sets.held_other)
         elif self.rates is None:
@@ -327,10 +295,7 @@ class Accuracies:
 
 
 def _rates(tables: _Floats, labels: int) -> _Floats | None:
-    """Return for each channel how probably it keeps a label, and reports one certain other.
-
-    None if these differ from label to label.
-    """
+    """Return the rates of each channel, or None if they differ from label to label."""
     inner = tables[:, :labels, :labels]
     same = np.eye(labels, dtype=bool)
     keep, other = inner[:, same], inner[:, ~same]
@@ -357,11 +322,8 @@ def _loss(table: _Floats) -> float:
 def _answering(summary: Summary, table: _Floats) -> _Floats:
     """Return how often each worker answers, from its fraction of tasks with a label report.
 
-    Solves ``share = r answered + (1 - r) silent`` for r, by the mean table. `WorkerReports` needs
-    something else, the fraction of label reports that come from answers, and learns it from the
-    crowd, since `NoiseAware` infers truths with it. This r only serves the quality of workers, also
-    for methods that learn nothing of the crowd; no quality is reported if a worker has two secret
-    draws.
+    Solves ``share = r answered + (1 - r) silent`` for r, by the mean table, also for methods that
+    learn nothing of the crowd; no quality is reported if a worker has two secret draws.
     """
     labels = slice(0, summary.labels)
     silent = float(table[-1, labels].sum())
@@ -376,8 +338,7 @@ def _answering(summary: Summary, table: _Floats) -> _Floats:
 def _laws(labels: int) -> tuple[_Floats, npt.NDArray[np.intp], _Floats]:
     """Return priors of accuracies on the grid, the assumed crowd of each, and its log-weight.
 
-    Beta distributions of several means and widths. A mean has more weight the further it is from
-    chance and from 1, and almost none below chance.
+    A mean has more weight the further it is from chance and from 1, and almost none below chance.
     """
     angles = (np.arange(GRID) + 0.5) / GRID * np.pi
     accuracy = np.sin(angles / 2) ** 2

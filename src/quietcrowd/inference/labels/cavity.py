@@ -3,8 +3,6 @@
 Derivation: ``docs/theory/workers-quality.md``.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -17,21 +15,11 @@ REPORT_ONE = 2.0**30
 class CavityVotes(NamedTuple):
     """Contributions of a report to the labels' log-odds, under each assumed crowd.
 
-    The vote of worker i is ``trust_i`` times the worker's own, clipped at `most`, plus ``1 -
-    trust_i`` times that of a worker of the assumed crowd. Either `coins` or `tables` is empty.
-
-    Attributes
-    ----------
-    coins : ndarray of int64, shape (workers,) or (0,)
-        Log-odds of the reported label against any other, in units of `nats`.
-    tables : ndarray of int32
-        Log-likelihoods at index ``(worker labels + report) labels + truth``, in units of `nats`.
-    trust : ndarray of float64, shape (workers,)
-        In [0, 1].
-    crowd : ndarray of float64, shape (crowds,) or (crowds, labels, labels)
-        Log-odds of a report against any other label; or log-likelihoods at [crowd, truth, report].
-    log_priors : ndarray of float64, shape (labels,)
-        Log-frequency of each label.
+    The vote of worker i is ``trust_i``, in [0, 1], times the worker's own, clipped at `most`, plus
+    ``1 - trust_i`` times that of a worker of the assumed `crowd`, shape (crowds,) or (crowds,
+    truths, reports). Either `coins`, shape (workers,), the log-odds of the reported label against
+    any other, or `tables`, log-likelihoods at ``(worker labels + report) labels + truth``, is
+    empty; both are in units of `nats`.
     """
 
     coins: npt.NDArray[np.int64]
@@ -46,18 +34,11 @@ class CavityVotes(NamedTuple):
 class ReportLaws(NamedTuple):
     """Probabilities of a report under each of several channels.
 
-    Attributes
-    ----------
-    right, wrong : ndarray of float64, shape (channels, labels, labels) or (channels, 2)
-        P(report | truth) at [channel, truth, report], if the answer is right or wrong. For
-        symmetric channels, the probabilities that a report equals the truth, and that it is one
-        given other label.
-    silent : ndarray of float64, shape (channels, labels)
-        P(report) if the worker gave no answer.
-    answering : ndarray of float64, shape (workers,)
-        Fraction of a worker's reports that come from answers: 1 unless silence is hidden.
-    nodes : ndarray of float64, shape (places,)
-        Grid of the log-ratio of the report's probabilities, right to wrong, for its histogram.
+    `right` and `wrong`, at [channel, truth, report], are those if the answer is right or wrong; for
+    symmetric channels, shape (channels, 2), that a report equals the truth, and that it is one
+    given other label. `silent`, at [channel, report], is that without an answer. `answering` is the
+    fraction of each worker's reports that come from answers. `nodes` is the grid of the log-ratio
+    of the report's probabilities, right to wrong, for its histogram.
     """
 
     right: npt.NDArray[np.float64]

@@ -1,7 +1,5 @@
 """Shared parts of methods with a confusion matrix for each worker."""
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from collections.abc import Callable
@@ -38,15 +36,9 @@ MOST_CELLS = 2**27
 class ConfusionState(State):
     """Confusion matrix of each worker, and frequencies of the labels, as logarithms.
 
-    Attributes
-    ----------
-    log_odds : ndarray of int32, shape (workers, labels, labels) or (workers, 1, 1)
-        Log-probability of an answer given a truth at [worker, answer, truth]; for one coin,
-        log-odds of the reported label against any other.
-    fraction_bits : int
-        Log-odds are in units of 2 to minus this, the smallest in which the largest fits 32 bits.
-    log_priors : ndarray of int64, shape (labels,)
-        Log-frequency of each label, in units of 2^-32.
+    `log_odds` are log-probabilities at [worker, answer, truth]; for one coin, shape (workers, 1,
+    1), log-odds of the reported label. Their unit is 2^-`fraction_bits`, the smallest in which the
+    largest fits 32 bits; that of `log_priors` is 2^-32.
     """
 
     log_odds: npt.NDArray[np.int32]
@@ -90,16 +82,9 @@ class ConfusionState(State):
 class ConfusionTally(Tally):
     """Statistics of the posteriors, in units of `ConfusionModel.unit`.
 
-    Attributes
-    ----------
-    counts : ndarray of int64, of the shape of `ConfusionState.log_odds`
-        Expected number of answers at [worker, answer, truth]; for one coin, of right ones.
-    classes : ndarray of int64, shape (labels,)
-        Expected number of tasks of each label.
-    entropy : int
-        Sum of the entropies of the posteriors.
-    agreed, histograms : ndarray of int64
-        As in `AgreementTally`; 0 in passes without estimates.
+    `counts` are expected answers in the shape of `ConfusionState.log_odds`, for one coin right
+    ones; `classes` expected tasks of each label; `entropy` is that of all posteriors. `agreed` and
+    `histograms` are 0 in passes without estimates.
     """
 
     counts: npt.NDArray[np.int64]

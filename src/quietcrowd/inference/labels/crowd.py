@@ -1,7 +1,5 @@
 """State and prior of `NoiseAware` for labels: distributions of accuracies and of mistakes."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -67,22 +65,10 @@ CALIBRATION_ONE = 2.0**24
 class CrowdTally(Tally):
     """Statistics of a sweep.
 
-    Attributes
-    ----------
-    counts : ndarray of int64, shape (workers, reports, labels)
-        Expected reports.
-    classes : ndarray of int64, shape (labels,)
-        Expected tasks of each label, in the same units.
-    entropy : int
-        Sum of the entropies of the posteriors, in the same units.
-    report_counts : ndarray of int64, shape (reports,)
-        Number of each report; counted only in the very first pass.
-    calibration : ndarray of int64, shape (temperatures,)
-        Log-probabilities of known truths, in units of 1 / `CALIBRATION_ONE`.
-    compared : int
-        Number of these known truths.
-    agreed, histograms : ndarray of int64
-        As in `AgreementTally`.
+    Expected `counts` at [worker, report, label], tasks in `classes`, and the `entropy` of the
+    posteriors have one unit. `report_counts` is filled only in the very first pass. `calibration`,
+    shape (temperatures,), are log-probabilities of the `compared` known truths, in units of 1 /
+    `CALIBRATION_ONE`.
     """
 
     counts: npt.NDArray[np.int64]
@@ -99,28 +85,13 @@ class CrowdTally(Tally):
 class CrowdState(State):
     """Estimates of the workers, of their crowd, and of the frequencies of truths.
 
-    The last entry of `log_odds` and `votes` is that of an unknown worker.
-
-    Attributes
-    ----------
-    log_odds : ndarray of int32, shape (workers + 1, reports, labels)
-        Expected log-probability of a report for each truth, in units of 2^-`FRACTION_BITS`.
-    votes : ndarray of int32, shape (workers + 1, reports, labels)
-        Logarithm of its expected probability, used by the last pass.
-    constancy : ndarray of float64, shape (workers + 1,)
-        Probability that a worker always gives one label.
-    log_priors : ndarray of int64, shape (labels,)
-        Expected log-frequency of each label among the truths, in units of 2^-32.
-    guesses : ndarray of float64, shape (labels,)
-        Frequency of each label among the answers.
-    communities, constants, accuracies : ndarray of float64
-        See `label_learning.Crowd`.
-    mistakes : ndarray of float64, shape (labels, labels)
-        Distribution of answers that are not the truth, by truth.
-    sharpness : float
-        Factor of log-odds in the last pass; 1 without known truths.
-    updates : int
-        Number of updates.
+    The last entry of arrays over workers is that of an unknown one. `log_odds`, at [worker, report,
+    label], are expected log-probabilities, and `votes` the logarithms of expected probabilities,
+    used by the last pass; both are in units of 2^-`FRACTION_BITS`. `constancy` is the probability
+    that a worker always gives one label. `log_priors` are expected log-frequencies of the truths,
+    in units of 2^-32, `guesses` frequencies of the answers. `mistakes` is the distribution of wrong
+    answers by truth. `sharpness` multiplies log-odds in the last pass; it is 1 without known
+    truths. For the others see `Crowd`.
     """
 
     log_odds: npt.NDArray[np.int32]
@@ -204,8 +175,7 @@ class PriorCounts(NamedTuple):
 def law_of_guesses(report_counts: npt.NDArray[np.int64], table: Floats) -> Floats:
     """Return the frequency of each label among the answers, by expectation maximization.
 
-    `report_counts` is the histogram of all reports, shape (reports,), and `table` has the
-    probability of each report for each label, shape (labels, reports).
+    `table` has the probability of each report at [label, report].
     """
     law = np.full(len(table), 1.0 / len(table))
     for _ in range(200):
@@ -219,17 +189,7 @@ def law_of_guesses(report_counts: npt.NDArray[np.int64], table: Floats) -> Float
 def prior_crowd(
     reports: WorkerReports, report_counts: npt.NDArray[np.int64], frequencies: Any
 ) -> CrowdState:
-    """Return the state before the first pass that learns.
-
-    Parameters
-    ----------
-    reports : WorkerReports
-        Distributions of reports.
-    report_counts : ndarray of int, shape (reports,)
-        Histogram of all reports.
-    frequencies : ndarray of float64, shape (labels,), or None
-        Known frequencies of the labels among the truths.
-    """
+    """Return the state before the first pass that learns; `frequencies` are known ones or None."""
     labels = reports.labels
     guesses = law_of_guesses(report_counts, reports.mean_table)
     wrong = _first_mistakes(labels)
@@ -258,10 +218,7 @@ def _first_mistakes(labels: int) -> float:
 
 
 def first_frequencies(guesses: Floats, known: Any) -> Floats:
-    """Return the frequencies of the labels among the truths in the first pass: known or debiased.
-
-    `guesses` are their frequencies among the answers.
-    """
+    """Return the first frequencies of the truths: known, or debiased from those of answers."""
     if known is not None:
         given: Floats = known
         return given

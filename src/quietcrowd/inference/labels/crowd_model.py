@@ -1,7 +1,5 @@
 """Shared parts of the models of `NoiseAware` for labels and for sets of labels."""
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from functools import cached_property
@@ -38,11 +36,7 @@ docs/noise-aware.md."""
 
 @frozen(kw_only=True, eq=False, slots=False)
 class CrowdModel(CategoricalModel[Any, StateT, TallyT], LearningModel[Any, StateT, TallyT]):
-    """A model of labels with known noise; its method is `NoiseAware`.
-
-    States have ``log_priors``, ``guesses`` and ``sharpness`` like `CrowdState`, and tallies
-    ``classes`` and ``compared`` like `CrowdTally`.
-    """
+    """A model of labels with known noise, for `NoiseAware`, with fields like `CrowdState`'s."""
 
     @override
     def start_from(self, state: StateT, earlier: Any) -> StateT:

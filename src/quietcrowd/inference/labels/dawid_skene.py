@@ -1,7 +1,5 @@
 """Dawid-Skene: every worker has a table of how often each truth becomes each answer."""
 
-from __future__ import annotations
-
 import math
 from functools import cached_property
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """Flags of workers with reports unlike those of any honest worker."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -39,22 +37,10 @@ def worker_flags(
 ) -> npt.NDArray[Any]:
     """Return the flag of each worker, None if its reports look honest.
 
-    Parameters
-    ----------
-    reports : WorkerReports
-        Distributions of reports.
-    counts : ndarray of int64, shape (workers, reports, labels)
-        Expected reports by truth, in units of `unit`.
-    constancy : ndarray, shape (workers,)
-        Probability that a worker always gives one label.
-    accuracy : ndarray, shape (workers,)
-        Posterior median of each worker's accuracy, NaN if unknown.
-    worth : ndarray, shape (workers,)
-        Number of noiseless answers that each worker's reports are worth.
-
-    References
-    ----------
-    ``docs/theory/workers-quality.md``, section on flags.
+    `counts` are expected reports at [worker, report, truth], in units of `unit`; `constancy` the
+    probability that a worker always gives one label; `accuracy` its posterior median, NaN if
+    unknown; and `worth` the number of noiseless answers that its reports are worth. See
+    ``docs/theory/workers-quality.md``.
     """
     flags = honest_flags(reports.labels, constancy, accuracy, worth)
     if reports.labels < 2:
@@ -88,8 +74,8 @@ def honest_flags(
 def _plain_and_noisy(reports: WorkerReports) -> tuple[_Floats, ...]:
     """Return the distributions of reports without and with noise, by accuracy; none if equal.
 
-    Shapes are (places, labels, reports) and (kinds, channels, places, labels, reports). A worker
-    has one accuracy, with a uniform prior, and all wrong answers are equally frequent.
+    Shapes are (places, labels, reports) and (kinds, channels, places, labels, reports). All wrong
+    answers are equally frequent.
     """
     labels = reports.labels
     if reports.reports != labels or np.allclose(reports.tables, np.eye(labels)):

@@ -43,13 +43,7 @@ _REST_UNIT = 2.0**35
 
 @frozen(kw_only=True, eq=False)
 class EasinessEstimates(LabelEstimates):
-    """Estimated labels, and easiness of the tasks.
-
-    Attributes
-    ----------
-    easiness : ndarray of float64
-        Inverse of the difficulty, beta of Whitehill et al., above 0.
-    """
+    """Estimated labels, and the tasks' easiness, beta of Whitehill et al., above 0."""
 
     easiness: npt.NDArray[np.float64]
 
@@ -66,14 +60,7 @@ class EasinessEstimates(LabelEstimates):
 
 @frozen(kw_only=True, eq=False)
 class AbilityState(State):
-    """Ability of each worker.
-
-    Attributes
-    ----------
-    ability : ndarray of int64, shape (workers,)
-        alpha of Whitehill et al. in units of 2^-32; negative for a worker who is wrong more often
-        than right.
-    """
+    """Ability of each worker: alpha of Whitehill et al. in units of 2^-32."""
 
     ability: npt.NDArray[np.int64]
 
@@ -92,14 +79,8 @@ class AbilityState(State):
 class GladTally(Tally):
     """A quadratic lower bound of the log-posterior as a function of the abilities.
 
-    Attributes
-    ----------
-    pulls, bends : ndarray of int64, shape (workers,)
-        The bound is ``rest + sum_i pulls_i alpha_i - bends_i alpha_i^2 / 2``, in the model's units.
-    rest : int
-        See above.
-    agreed, histograms : ndarray of int64
-        As in `AgreementTally`; 0 in passes without estimates.
+    It is ``rest + sum_i pulls_i alpha_i - bends_i alpha_i^2 / 2``, in the model's units. `agreed`
+    and `histograms` are 0 in passes without estimates.
     """
 
     pulls: npt.NDArray[np.int64]

@@ -1,7 +1,5 @@
 """The maximization step of `NoiseAware` for labels: workers and crowd, from a tally."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -35,24 +33,12 @@ MISTAKES_EVERY = 4
 
 
 class Crowd(NamedTuple):
-    """Distributions that all workers share, as arrays of float64.
+    """Distributions that all workers share.
 
-    Channels are those that one worker may have; places are those of `ACCURACIES`.
-
-    Attributes
-    ----------
-    laws : ndarray, shape (channels, labels, places, reports)
-        Probability of each report of a worker with an accuracy, for each truth.
-    constant_laws : ndarray, shape (channels, labels, reports)
-        Probability of each report of a worker with a constant label.
-    channels : ndarray, shape (channels,)
-        Probability of each channel.
-    communities : ndarray, shape (communities,)
-        Probability of each community.
-    constants : ndarray, shape (labels,)
-        Probability that a worker always gives this label.
-    accuracies : ndarray, shape (communities, labels, places)
-        Probability of each accuracy at a label, in a community.
+    `laws`, at [channel, truth, place in `ACCURACIES`, report], and `constant_laws`, at [channel,
+    label, report], are those of the reports of a worker with an accuracy, or with a constant label.
+    The others are probabilities: of each of the `channels`, `communities` and `constants`, and of
+    `accuracies` at [community, label, place].
     """
 
     laws: Floats
@@ -206,19 +192,7 @@ def log_frequencies(classes: Floats) -> tuple[Floats, float]:
 def learn_crowd(
     reports: WorkerReports, tally: CrowdTally, state: CrowdState, unit: float, frequencies: Any
 ) -> tuple[CrowdState, float]:
-    """Return the next state, and the objective, a lower bound of the log evidence.
-
-    Parameters
-    ----------
-    reports : WorkerReports
-        Distributions of reports.
-    tally, state
-        Of the last sweep.
-    unit : float
-        Representation of 1 in the tally.
-    frequencies : ndarray of float64 or None
-        As for `prior_crowd`.
-    """
+    """Return the next state, and the objective, a lower bound of the log evidence."""
     prior = PriorCounts.of(state.guesses)
     if reports.labels > 2 and state.updates % MISTAKES_EVERY == 0:
         expected = _look(reports, tally.counts, unit, state, mistakes_too=True).expected

@@ -1,7 +1,5 @@
 """MACE: every worker either knows the truth or spams, and spams some labels more than others."""
 
-from __future__ import annotations
-
 import math
 from functools import cached_property
 from typing import ClassVar
@@ -38,10 +36,7 @@ class SpammingState(ConfusionState):
 
     @property
     def spam(self) -> npt.NDArray[np.float64]:
-        """How often each worker spams each label, shape (workers, labels).
-
-        Rows sum to one minus the competence.
-        """
+        """How often each worker spams each label; rows sum to one minus the competence."""
         given: npt.NDArray[np.float64] = np.exp(_right_and_wrong(self)[1])
         return given
 
@@ -158,10 +153,7 @@ class MACE(CategoricalMethod):
 def _right_and_wrong(
     state: ConfusionState,
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return log-probabilities of each label if it is true, and if not, shape (workers, labels).
-
-    For a single label both are the first.
-    """
+    """Return log-probabilities of each label if it is true, and if not, shape (workers, labels)."""
     labels = state.log_odds.shape[1]
     places = np.arange(labels)
     right = state.log_odds[:, places, places]
@@ -170,10 +162,7 @@ def _right_and_wrong(
 
 
 def _spam_share(state: SpammingState | None, labels: int) -> npt.NDArray[np.float64]:
-    """Return the probability that a right answer is spam, shape (workers or 1, labels).
-
-    At first every worker copies half of the answers, and spams all labels equally often.
-    """
+    """Return the probability that a right answer is spam, shape (workers or 1, labels)."""
     if state is None:
         return np.full((1, labels), 1.0 / (labels + 1.0))
     right, wrong = _right_and_wrong(state)

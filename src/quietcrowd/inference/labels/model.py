@@ -1,7 +1,5 @@
 """Shared parts of methods and models for labels."""
 
-from __future__ import annotations
-
 import warnings
 from abc import abstractmethod
 from functools import cached_property
@@ -34,12 +32,8 @@ from quietcrowd.report_domains import OrNull
 class AgreementTally(Tally):
     """How often each worker agreed with the estimates.
 
-    Attributes
-    ----------
-    agreed : ndarray of int64, shape (workers,)
-        Sums of `integer_sums.shares`: an agreement with one of t tied labels counts 1 / t.
-    histograms : ndarray of int64
-        Evidence of workers' accuracies: `Accuracies.histograms`, empty in passes without estimates.
+    `agreed` are sums of `integer_sums.shares`: an agreement with one of t tied labels counts 1 / t.
+    `histograms` are those of `Accuracies`, empty in passes without estimates.
     """
 
     agreed: npt.NDArray[np.int64]
@@ -54,10 +48,7 @@ class AgreementTally(Tally):
 
 @frozen(kw_only=True, eq=False, slots=False)
 class CategoricalModel(Model[MethodT, StateT, TallyT]):
-    """A model of labels.
-
-    Its tallies have ``agreed`` and ``histograms`` like `AgreementTally`.
-    """
+    """A model of labels; its tallies have ``agreed`` and ``histograms`` like `AgreementTally`."""
 
     @override
     def unknown(self, tasks: int) -> npt.NDArray[np.int32]:
@@ -104,16 +95,8 @@ class CategoricalModel(Model[MethodT, StateT, TallyT]):
     ) -> AgreementTally:
         """Let every answer vote with its worker's weight, and count agreements.
 
-        Parameters
-        ----------
-        partition, estimates
-            As for `sweep`.
-        weights : ndarray of int64, shape (workers,)
-            Weight of each worker's votes.
-        nats : float
-            Log-odds of a weight of 1, for confidences; 0 if votes are only counted.
-        votes : OwnVotes, optional
-            Log-odds of the workers' reports, for their quality; by default all are alike.
+        `nats` are the log-odds of a weight of 1, for confidences; 0 if votes are only counted.
+        `votes` are the log-odds of reports, for the workers' quality; by default all are alike.
         """
         method: Any = self.method
         agreed = np.zeros(self.summary.workers, np.int64)

@@ -1,7 +1,5 @@
 """`NoiseAware` for labels: truths and accuracies from reports with a table as channel."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from operator import attrgetter
 from typing import Any
@@ -65,13 +63,7 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
         return tally
 
     def further_report(self, state: CrowdState, worker: int | None) -> FurtherLabel:
-        """Return the distribution of a report for each truth, with the sharpness of estimates.
-
-        Raises
-        ------
-        ParameterError
-            If NULL is a label, since every worker then reports every task.
-        """
+        """Return the distribution of a report for each truth, unless NULL is a label."""
         law = self.summary.report_law
         if law is not None and law.tables.shape[1] > self.summary.labels:
             raise ParameterError("inference.every-task-reported")

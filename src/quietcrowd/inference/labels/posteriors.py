@@ -1,7 +1,5 @@
 """Label posteriors from a sweep's log-odds, in NumPy."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -27,10 +25,7 @@ def vote_counts(partition: Partition, labels: int, weights: npt.NDArray[Any]) ->
 
 
 def probabilities(votes: Floats, partition: Partition) -> Floats:
-    """Return the probability of each label from log-odds, both of shape (tasks, labels).
-
-    A known truth has probability 1; a task without answers has NaN.
-    """
+    """Return probabilities from log-odds: 1 for a known truth, NaN for a task without answers."""
     odds = np.exp(votes - votes.max(axis=1, keepdims=True))
     return _with_known(odds / odds.sum(axis=1, keepdims=True), partition)
 

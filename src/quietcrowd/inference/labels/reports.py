@@ -1,7 +1,5 @@
 """Distributions of the reports of each worker: its channel, and how often it answers."""
 
-from __future__ import annotations
-
 import math
 from functools import cached_property
 from typing import Any, Self
@@ -23,13 +21,7 @@ KINDS = 16
 
 @frozen(kw_only=True, eq=False, slots=False)
 class CrowdUnits:
-    """Units of sums over all workers; a worker's reports and log-probabilities fit 2^50.
-
-    Attributes
-    ----------
-    summary : Summary
-        Summary of all reports.
-    """
+    """Units of sums over all workers; a worker's reports and log-probabilities fit 2^50."""
 
     summary: Summary
 
@@ -69,16 +61,9 @@ class WorkerReports(CrowdUnits):
     """Distributions of reports from a finite set, such as labels.
 
     If NULL is a label, a label report may come from a task that its worker did not answer. Workers
-    are then classified into kinds, by the fraction of their label reports that come from answers.
-
-    Attributes
-    ----------
-    chances : ndarray of float64, shape (channels,)
-        Probability of each channel that a worker may have.
-    tables : ndarray of float64, shape (kinds, channels, labels, reports)
-        Probability of each report for each truth, of a perfect worker.
-    kind : ndarray of int, shape (workers,)
-        Kind of each worker.
+    then have a `kind`, by the fraction of their label reports that come from answers. `tables`, at
+    [kind, channel, truth, report], are the probabilities of a perfect worker's reports, `chances`
+    those of the channels.
     """
 
     chances: Floats
@@ -129,8 +114,7 @@ class WorkerReports(CrowdUnits):
     def bounded(self, votes: npt.NDArray[np.int32], bits: int) -> npt.NDArray[np.int32]:
         """Limit, in place, log-ratios between labels to the privacy loss of a report.
 
-        `votes` are log-probabilities in units of 2 to minus `bits`, shape (workers + 1, reports,
-        labels).
+        `votes`, at [worker, report, label], are in units of 2^-`bits`.
         """
         if self.summary.report_law is not None:
             bound_votes(votes, np.ldexp(self._losses, bits))

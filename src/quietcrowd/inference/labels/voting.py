@@ -1,7 +1,5 @@
 """Majority vote, and votes that are weighted by the workers' agreement with the truths."""
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar, Self
 
@@ -74,15 +72,7 @@ FLOOR = 1e-3
 
 @frozen(kw_only=True, eq=False)
 class AccuracyState(State):
-    """Accuracy of each worker.
-
-    Attributes
-    ----------
-    accuracy : ndarray of float64, shape (workers,)
-        From 0 to 1.
-    weights : ndarray of int64, shape (workers,)
-        Weight of each worker's votes: log-odds in units of 2^-32.
-    """
+    """Accuracy of each worker; `weights` are log-odds in units of 2^-32."""
 
     accuracy: npt.NDArray[np.float64]
     weights: npt.NDArray[np.int64]

@@ -1,7 +1,5 @@
 """Model of the fraction of each worker's reports that are answers, if all tasks are reported."""
 
-from __future__ import annotations
-
 import math
 from typing import Self, TypeAlias
 
@@ -26,9 +24,8 @@ SEARCHES = 12
 class Answering:
     """Beta distributions of the fraction of a worker's reports that are answers.
 
-    The crowd's distribution has a mean with log-odds `logit` and a log concentration (sum of both
-    parameters) `log_likeness`. `own`, shape (workers, 2), are the parameters of each worker's
-    posterior: the crowd's, plus expected answers and non-answers.
+    The crowd's has a mean with log-odds `logit` and a log concentration `log_likeness`. `own`,
+    shape (workers, 2), has the parameters of posteriors: the crowd's plus expected counts.
     """
 
     logit: float
@@ -77,11 +74,7 @@ class Answering:
         return evolve(self, own=own)._like_crowd(reports > 0)
 
     def objective(self, reports: npt.NDArray[np.int64]) -> float:
-        """Return this model's part of the lower bound.
-
-        Every report adds the mean log probability of an answer; its own log density uses the odds
-        of no answer to an answer.
-        """
+        """Return this model's part of the lower bound: a report adds its mean log of an answer."""
         heard, logs, crowd = reports > 0, self.logs, self.crowd
         terms = reports * logs[:, 0] + _log_beta(self.own) - _log_beta(crowd)
         terms += np.sum((crowd - self.own) * logs, axis=1)

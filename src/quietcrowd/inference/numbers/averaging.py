@@ -1,7 +1,5 @@
 """Mean, median and weighted mean."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import numpy as np
@@ -115,10 +113,9 @@ class WeightedMeanModel(
 
     @override
     def update(self, tally: SquaredErrors, state: WeightState | None) -> tuple[WeightState, float]:
-        """Weight the workers by their errors.
+        """Weight the workers by their errors; the objective is minus the mean error, in the range.
 
-        The objective is minus the mean error over all answers, in units of their range; below the
-        floor an error counts as the parabola that touches it there.
+        Below the floor an error counts as the parabola that touches it there.
         """
         summary, floor, smoothing = self.summary, self.method.floor, self.method.smoothing
         answered = summary.answers_per_worker > 0

@@ -9,8 +9,6 @@ distribution for each bin. The unit of length is a bin, except in `ErrorLaws`. D
 ``docs/theory/bounded-number-mechanisms.md``.
 """
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 from typing import TypeAlias
@@ -74,10 +72,7 @@ def bounded_laws(law: BoundedLaw) -> ErrorLaws:
 
 
 def bounded_columns(law: BoundedLaw, reports: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return the row of `ErrorLaws.logs` for each report given the first bin.
-
-    `reports` are indices among all reports, shape (n,).
-    """
+    """Return the row of `ErrorLaws.logs` for each report, an index, given the first bin."""
     ends = np.where(reports == law.ends[0], 0, BINS)
     if not law.lift:
         return ends
@@ -119,10 +114,7 @@ def _weights_at(law: BoundedLaw, report: int, spread: Floats) -> Floats:
 
 
 def _mean_place(bins: Floats, spread: Floats, steps: int) -> Floats:
-    """Return the mean index of the answer given each bin, shape (bins, distributions).
-
-    It is the sum of the probabilities that the answer exceeds each edge, on at most `SUMMED` edges.
-    """
+    """Sum the probabilities that the answer exceeds each edge, on at most `SUMMED` edges."""
     pieces = min(steps, SUMMED)
     total = np.zeros((len(bins), len(spread)))
     for piece in range(pieces):

@@ -6,8 +6,6 @@ have one distribution. Within the range, a few cells of reports near each end ha
 distribution by distance. The unit of length is the width of the range.
 """
 
-from __future__ import annotations
-
 import math
 from typing import TypeAlias
 
@@ -37,10 +35,7 @@ POINTS = 6
 
 
 def end_cells(scale: float, step: float) -> tuple[float, int]:
-    """Return the width of the cells, and their number at each end.
-
-    They may meet in the middle; each is at least as wide as a bin's `step`.
-    """
+    """Return the width of the cells, at least a bin's `step`, and their number at each end."""
     width = max(scale / PER_SCALE, step)
     if 2 * CELLS * width < 1.0:
         return width, CELLS
@@ -75,10 +70,7 @@ def beyond_logs(sigma: Floats, scale: float, bins: int) -> Floats:
 
 
 def cell_ratios(sigma: Floats, scale: float, bins: int) -> Floats:
-    """Return the term of the ends in a report's log density, shape (2 cells bins, distributions).
-
-    It is the mean over a cell of the ratio to the density by distance.
-    """
+    """Return the log of the mean ratio in a cell to the density by distance, by cell and bin."""
     width, count = end_cells(scale, 1.0 / (bins - 1))
     points, shares = np.polynomial.legendre.leggauss(POINTS)
     lower = []
@@ -111,8 +103,7 @@ def clipped_plain_logs(width: Floats, tail: float, margin: float, bins: int) -> 
     """Return log probabilities of non-private answers at the ends, shape (2 bins, distributions).
 
     The distributions are normal, then as many of Student's with `tail` degrees of freedom, of
-    scales `width`, shape (distributions / 2,). Answers within `margin`, half of a step, of an
-    end also count as clipped.
+    scales `width`. Answers within `margin`, half of a step, of an end also count as clipped.
     """
     apart = (margin - np.linspace(0.0, 1.0, bins)[:, np.newaxis]) / width
     student = special.stdtr(tail, apart)

@@ -1,7 +1,5 @@
 """State and tally of `NoiseAware` for numbers."""
 
-from __future__ import annotations
-
 from operator import attrgetter
 from typing import Self
 
@@ -46,28 +44,13 @@ TINY = 1e-290
 class NumberState(State):
     """Distributions of the workers' errors, and of the truths.
 
-    Attributes
-    ----------
-    low, high : float
-        The range that is cut into bins, in the unit of the answers.
-    beliefs : ndarray of float64, shape (workers, distributions)
-        Probability of each error distribution, for each worker.
-    crowd : ndarray of float64, shape (distributions,)
-        Probability of each in the crowd.
-    truths : NormalTruths or None
-        Normal distribution towards which that of the truths is shrunk; None if it is uniform.
-    law : ndarray of float64, shape (bins,)
-        Distribution of the truths.
-    answering : Answering or None
-        Fraction of reports that are answers, if unanswered tasks are reported, too.
-    borne : ndarray of float64, shape (workers,)
-        Least precision of a report that the reports of others confirm; 0 before it is computed.
-    looks : int
-        Number of passes that searched the range; -1 once it is found.
-    trial : Trial or None
-        Distributions of the truths to compare; None once one is chosen.
-    passes : int
-        Number of passes after that; -1 if the state is from an earlier estimate.
+    `low` to `high`, in the unit of the answers, is cut into bins. `beliefs`, at [worker,
+    distribution], are the probabilities of the error distributions, and `crowd` those in the crowd.
+    `law` is the distribution of the truths by bin, shrunk towards the normal `truths`, or None if
+    that is uniform. `borne` is the least precision of a report that the reports of others confirm;
+    0 before it is computed. `looks` counts passes that searched the range, -1 once it is found;
+    `trial` has distributions of the truths to compare, None once one is chosen; `passes` counts
+    those after that, -1 if the state is from an earlier estimate.
     """
 
     low: float
@@ -109,29 +92,14 @@ class NumberState(State):
 class NumberTally(Tally):
     """Statistics of a sweep.
 
-    Attributes
-    ----------
-    residuals : ndarray of int64, shape (rows, columns)
-        Expected answers at each column of the distributions, of workers with many reports (see
-        `table_rows`), in units of `NumberModel.residual_unit`.
-    evidence : ndarray of int64, shape (workers, distributions)
-        Expected log density of the answers of others under each distribution, in units of
-        `NumberModel.likely_unit`.
-    truths : ndarray of int64, shape (bins,)
-        Expected number of truths in each bin, in units of `NumberModel.truth_unit`.
-    answered : ndarray of int64, shape (workers,) or (0,)
-        Expected number of answers, in units of `NumberModel.residual_unit`.
-    supported : ndarray of int64, shape (workers, distributions), (0, 0) or (1, 1)
-        Log density of a worker's reports under each distribution given all others, in units of
-        `NumberModel.likely_unit`; a single 0 in the tally of earlier tasks.
-    likely : ndarray of int64, shape (1,)
-        Log evidence of the reports, in units of `NumberModel.likely_unit`.
-    tried : ndarray of int64, shape (candidates,) or (0,)
-        The same for candidates of the distribution of the truths.
-    cells : ndarray of int64, shape (cells,) or (0,)
-        Numbers in each cell of a range.
-    errors : SquaredErrors
-        Squared distances of the reports from the truths; 0 without estimates.
+    `residuals`, in units of `NumberModel.residual_unit`, are expected answers at each column of the
+    distributions, of workers with many reports (see `table_rows`); so are expected answers
+    `answered`. In units of `NumberModel.likely_unit` are `evidence`, expected log densities at
+    [worker, distribution] of the answers of others; `supported`, those of a worker's reports given
+    all others, a single 0 in the tally of earlier tasks; `likely`, the log evidence of the reports;
+    and `tried`, the same for candidates of the distribution of the truths. `truths` are expected
+    per bin, in units of `NumberModel.truth_unit`; `cells` counts numbers in each cell of a range.
+    `errors` are 0 without estimates.
     """
 
     residuals: npt.NDArray[np.int64]
@@ -223,8 +191,7 @@ def find_range(
 ) -> tuple[float, float, bool]:
     """Return the range of most numbers, and whether it is precise enough.
 
-    `cells` are counts in equal cells from `low` to `high`, the outer ones with what lies beyond;
-    `looks` is the number of earlier searches.
+    `cells` are counts in equal cells, the outer ones with what lies beyond.
     """
     below = np.cumsum(cells)
     total = int(below[-1])

@@ -1,7 +1,5 @@
 """GTM: a Gaussian model of truths and of the workers' errors."""
 
-from __future__ import annotations
-
 import math
 from functools import cached_property
 from operator import attrgetter

@@ -1,7 +1,5 @@
 """KDEm: a kernel density of each task's claims, and weights by the workers' distances from it."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import ClassVar, Literal, TypeAlias, get_args
 
@@ -50,10 +48,7 @@ class KDEmModel(
     def sweep(
         self, partition: Partition, state: WeightState | None, estimates: NumericEstimates | None
     ) -> Losses:
-        """Form the densities and sum up the distances.
-
-        Truths, and errors from them, are found only if there are estimates to fill.
-        """
+        """Form densities and sum up distances; find truths only if there are estimates to fill."""
         squared, losses = np.zeros((2, self.summary.workers), np.int64)
         infer_densities(
             partition.numbers,

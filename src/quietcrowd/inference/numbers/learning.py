@@ -1,7 +1,5 @@
 """The maximization step of `NoiseAware` for numbers."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 from attrs import evolve

@@ -1,7 +1,5 @@
 """Truth discovery by losses: CRH and CATD, for labels and for numbers."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from functools import cached_property
 from operator import attrgetter
@@ -53,14 +51,9 @@ Loss: TypeAlias = Literal["zero-one", "squared", "absolute"]
 
 @frozen(kw_only=True, eq=False)
 class Losses(Tally):
-    """Losses of each worker's answers.
+    """Losses of each worker's answers, and sums of squared distances.
 
-    Attributes
-    ----------
-    losses : ndarray of int64, shape (workers,)
-        Sums, in the model's ``loss_unit``; they scale with the range to the power ``loss_power``.
-    errors : SquaredErrors
-        Sums of squared distances.
+    `losses`, in the model's ``loss_unit``, scale with the range to the power ``loss_power``.
     """
 
     losses: npt.NDArray[np.int64]
@@ -78,10 +71,9 @@ class Losses(Tally):
 def _update(
     model: Model[Any, Any, Any], losses: npt.NDArray[np.float64]
 ) -> tuple[WeightState, float]:
-    """Weight the workers by their losses.
+    """Weight the workers by their losses; the objective is minus the weighted loss per answer.
 
-    The objective is minus the weighted loss per answer. It shows when the loop has converged;
-    since weights are scaled each time, it may fall.
+    Since weights are scaled each time, it may fall.
     """
     summary = model.summary
     weights = scaled_weights(model.method.weigh(summary, losses), summary)
@@ -158,14 +150,9 @@ class NumberLossModel(
 class LossMethod(FittingMethod):
     """A method that takes the truths of least cost, and weights workers by their losses.
 
-    Parameters
-    ----------
-    loss : {"zero-one", "squared", "absolute"}
-        Cost of an answer: 1 if it is another label than the truth, for `Categorical` and `Ordinal`
-        domains; the squared or the absolute distance, for numbers. The truth is then the weighted
-        vote, mean or median.
-    tol : float
-        As for every method; smaller here, since the objective is flat at convergence.
+    The `loss` of an answer is "zero-one", 1 if it is another label than the truth, or the "squared"
+    or "absolute" distance. The truth is then the weighted vote, mean or median. `tol` is small,
+    since the objective is flat at convergence.
     """
 
     corrects_quality: ClassVar[bool] = True

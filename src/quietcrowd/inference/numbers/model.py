@@ -4,8 +4,6 @@ Sums run over numbers that are scaled to -1/2..1/2 by the smallest and the large
 integer units, so that neither the order of the answers nor a split of the tasks changes a bit.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from functools import cached_property
 from operator import attrgetter
@@ -50,13 +48,7 @@ LEAST_EXTENT = 2.0**-1000
 
 @frozen(kw_only=True, eq=False)
 class SquaredErrors(Tally):
-    """Squared distances of each worker's answers from the estimates.
-
-    Attributes
-    ----------
-    squared : ndarray of int64, shape (workers,)
-        Sums of squared scaled distances, in units of `NumericModel.error_unit`.
-    """
+    """Each worker's sum of squared scaled distances, in units of `NumericModel.error_unit`."""
 
     squared: npt.NDArray[np.int64]
 
@@ -67,19 +59,13 @@ class SquaredErrors(Tally):
 
 
 def unit_for(terms: int) -> float:
-    """Return the representation of 1.0 if up to `terms` numbers of at most 1 are added.
-
-    A power of 2, small enough for `to_integer` of core/vector_math.h.
-    """
+    """Return 1.0 in sums of `terms` numbers up to 1: a power of 2 for core/vector_math.h."""
     return min(2.0 ** (61 - max(terms, 1).bit_length()), LARGEST_UNIT)
 
 
 @frozen(kw_only=True, eq=False, slots=False)
 class NumericModel(Model[MethodT, StateT, TallyT]):
-    """A model of numbers.
-
-    Its tallies are `SquaredErrors`, or have them as ``errors``.
-    """
+    """A model of numbers; its tallies are `SquaredErrors`, or have them as ``errors``."""
 
     @override
     def unknown(self, tasks: int) -> npt.NDArray[np.float64]:
@@ -132,11 +118,7 @@ class NumericModel(Model[MethodT, StateT, TallyT]):
         estimates: NumericEstimates | None,
         bounds: tuple[float, float] = (-0.5, 0.5),
     ) -> SquaredErrors:
-        """Take weighted means as truths, and sum up squared errors.
-
-        `weights` are above 0 and at most 1, shape (workers,); truths are kept between the scaled
-        `bounds`.
-        """
+        """Take means, weighted in (0, 1], within scaled `bounds`; sum up squared errors."""
         squared = np.zeros(self.summary.workers, np.int64)
         infer_means(
             partition.numbers,
@@ -222,13 +204,7 @@ def known_numbers(
 
 
 def bind_numbers(model: NumericModelT, known: npt.NDArray[Any] | None) -> NumericModelT:
-    """Return a model whose range includes known truths and the bounds of truths.
-
-    Raises
-    ------
-    AnswerError
-        If the range is too wide or too narrow for floats, or known truths are too far away.
-    """
+    """Return a model whose range includes known truths and bounds of truths."""
     summary = model.summary
     given = np.zeros(0) if known is None else known
     least, most = model.bounds or (summary.low, summary.low)
@@ -259,13 +235,7 @@ LEAST_WEIGHT = 1e-6
 
 @frozen(kw_only=True, eq=False)
 class WeightState(State):
-    """Weight of each worker's answers.
-
-    Attributes
-    ----------
-    weights : ndarray of float64, shape (workers,)
-        Above 0; the greatest is 1.
-    """
+    """Weight of each worker's answers, above 0; the greatest is 1."""
 
     weights: npt.NDArray[np.float64]
 
@@ -280,8 +250,8 @@ def log_share_weights(
 ) -> npt.NDArray[np.float64]:
     """Return minus the logarithm of each worker's fraction of all losses, or of the largest.
 
-    All are 1 without losses. These weights minimize the sum of weights times losses if the sum of
-    ``exp(-weight)`` is 1; ``docs/theory/truth-discovery.md``.
+    These weights minimize the sum of weights times losses if the sum of ``exp(-weight)`` is 1;
+    ``docs/theory/truth-discovery.md``. All are 1 without losses.
     """
     total = integer_sums.exact_sum(losses, len(losses))
     if total == 0:
@@ -292,10 +262,7 @@ def log_share_weights(
 
 
 def scaled_weights(weights: npt.NDArray[np.float64], summary: Summary) -> npt.NDArray[np.float64]:
-    """Return weights whose greatest is 1 and whose least is `LEAST_WEIGHT`; all 1 if all are 0.
-
-    Workers without answers are ignored.
-    """
+    """Return weights from `LEAST_WEIGHT` to 1, ignoring silent workers; all 1 if all are 0."""
     counted = weights * (summary.answers_per_worker > 0)
     greatest = counted.max(initial=0.0)
     return np.maximum(counted / greatest, LEAST_WEIGHT) if greatest > 0 else counted + 1.0

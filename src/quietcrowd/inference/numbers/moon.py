@@ -1,7 +1,5 @@
 """MOON: truths and workers' errors under Laplace noise of a known scale."""
 
-from __future__ import annotations
-
 import math
 from functools import cached_property
 from typing import Any, ClassVar, Literal, TypeAlias, get_args

@@ -1,7 +1,5 @@
 """State, tally and update steps of MOON."""
 
-from __future__ import annotations
-
 import math
 from operator import attrgetter
 from typing import Self
@@ -21,13 +19,7 @@ MOST_HASTE = 64.0
 
 @frozen(kw_only=True)
 class TruthPrior:
-    """A normal prior of the truths; none if the precision is 0.
-
-    Attributes
-    ----------
-    mean, precision : float
-        Relative to the range of all reports, with 0 in its middle.
-    """
+    """A normal prior of the truths, relative to the range of all reports; none if flat."""
 
     mean: float = 0.0
     precision: float = 0.0
@@ -37,28 +29,13 @@ class TruthPrior:
 class ErrorModel(State):
     """Variance of each worker's errors, and weight of its reports.
 
-    Attributes
-    ----------
-    extent, middle : float
-        Length and middle of the range by which the state is scaled.
-    variance : ndarray of float64, shape (workers,)
-        Variance of errors without the noise, in the squared range.
-    weights : ndarray of float64, shape (workers,)
-        Weight of its log likelihood; above 0, the greatest is 1.
-    pooled : float
-        Mean squared error of all workers in the first pass; NaN before it, also if the state is
-        from an earlier estimate, since the prior comes from the reports at hand.
-    truths : TruthPrior
-        Prior of the truths.
-    step : ndarray of float64, shape (workers,)
-        Last change of the logarithm of the variance.
-    haste : ndarray of float64, shape (workers,)
-        Limit of the next step, in steps of expectation maximization; at least 1.
-    cautious : ndarray of float64, shape (workers,)
-        Variance after a step of expectation maximization, to return to if the longer step lowers
-        the objective.
-    objective : float
-        Objective before the step.
+    The state is scaled by `extent` and `middle` of the range. `variance` is that of errors without
+    the noise, in the squared range; the greatest of the `weights` is 1. `pooled` is the mean
+    squared error of all workers in the first pass; NaN before it, also if the state is from an
+    earlier estimate, since the prior comes from the reports at hand. `step` is the last change of
+    the logarithm of the variance, and `haste`, at least 1, limits the next, in steps of expectation
+    maximization. `cautious` is the variance after such a step, to return to if the longer step
+    lowers the `objective` from before the step.
     """
 
     extent: float
@@ -129,20 +106,12 @@ class ErrorModel(State):
 class ErrorTally(Tally):
     """Statistics of the workers' errors.
 
-    Attributes
-    ----------
-    errors : SquaredErrors
-        Squared distances of the reports from the truths; 0 in a pass of the mixture by "em" that
-        is neither the first nor the last, which does not need them.
-    own : ndarray of int64, shape (workers,)
-        Expected squared errors without the noise, in units of `MOONModel.square_unit`.
-    information : ndarray of int64, shape (workers,)
-        Squared scores of the logarithms of the variances, in the same units.
-    evidence : ndarray of int64, shape (1,)
-        Log densities of the reports, in units of `MOONModel.evidence_unit`.
-    truths : ndarray of int64, shape (3,)
-        Sum of the truths and of their expected squares, in units of `MOONModel.truth_unit`, and
-        number of tasks.
+    `errors` are 0 in a pass of the mixture by "em" that is neither the first nor the last. `own`
+    are expected squared errors without the noise, and `information` squared scores of the
+    logarithms of the variances, in units of `MOONModel.square_unit`. `evidence`, shape (1,), has
+    log densities of the reports, in units of `MOONModel.evidence_unit`. `truths` are the sums of
+    the truths and of their expected squares, in units of `MOONModel.truth_unit`, and the number of
+    tasks.
     """
 
     errors: SquaredErrors
@@ -165,10 +134,7 @@ class ErrorTally(Tally):
 
     @override
     def extended(self, extension: Extension) -> Self:
-        """Return the tally for more answers.
-
-        The evidence stays relative to the old range; differences of two do not depend on it.
-        """
+        """Return the tally for more answers; the evidence stays relative to the old range."""
         old, new = extension.old, extension.new
         shift = (old.summary.middle - new.summary.middle) / new.summary.extent
         total, squares = (float(part) / old.truth_unit for part in self.truths[:2])
@@ -212,10 +178,7 @@ def log_prior(tally: ErrorTally, unit: float, prior: TruthPrior) -> float:
 
 
 def learn_truths(tally: ErrorTally, unit: float, first: TruthPrior) -> TruthPrior:
-    """Return the normal distribution of the truths.
-
-    One more task from the `first` prior is added, so that the variance of a single task is defined.
-    """
+    """Return the normal distribution of the truths and of one more task from the `first` prior."""
     count = int(tally.truths[2]) + 1
     total, squares = (float(part) / unit for part in tally.truths[:2])
     mean = (total + first.mean) / count

@@ -1,7 +1,5 @@
 """`NoiseAware` for numbers: truths on bins, and workers' errors, from reports with known noise."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -87,10 +85,7 @@ class NumberModel(BinModel, LearningModel[Any, NumberState, NumberTally]):
 
     @override
     def start_from(self, state: NumberState, earlier: Any) -> NumberState:
-        """Return the earlier state, adapted to the reports; a new one for non-private numbers.
-
-        Their range is searched again, and errors are relative to it.
-        """
+        """Return the earlier state, adapted to the reports; a new one for non-private numbers."""
         fresh = first_number_state(self)
         if fresh.looks >= 0:
             return fresh
@@ -102,13 +97,7 @@ class NumberModel(BinModel, LearningModel[Any, NumberState, NumberTally]):
 
     @override
     def extend_tally(self, tally: NumberTally, extension: Extension) -> NumberTally:
-        """Return the tally for all workers.
-
-        Raises
-        ------
-        ParameterError
-            If new non-private numbers are far beyond the earlier ones.
-        """
+        """Return the tally for all workers; new numbers must not be far beyond the earlier ones."""
         if extension.stretch < 1.0 / MOST_GROWTH:
             new = self.summary
             raise ParameterError("inference.numbers-beyond-range", low=new.low, high=new.high)
@@ -136,22 +125,13 @@ class NumberModel(BinModel, LearningModel[Any, NumberState, NumberTally]):
     def posterior(
         self, partition: Partition, state: NumberState
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Return levels, shape (5,), and quantiles of the truths, shape (tasks, 5).
-
-        Quantiles are in the unit of the answers; those of a known truth are equal.
-        """
+        """Return levels, shape (5,), and quantiles of the truths, in the unit of the answers."""
         quantiles = np.zeros((partition.tasks, len(LEVELS)))
         self.sweep_bins(partition, state, quantiles=quantiles)
         return np.array(LEVELS), quantiles * self.summary.extent + self.summary.middle
 
     def further_report(self, state: NumberState, worker: int | None) -> FurtherNumber:
-        """Return the expected precision of a report, in the unit of the answers.
-
-        Raises
-        ------
-        ParameterError
-            If unanswered tasks are filled in, since every worker then reports every task.
-        """
+        """Return the expected precision of a report; not if every worker reports every task."""
         if self.fills_in:
             raise ParameterError("inference.every-task-reported")
         own = slice(worker, None if worker is None else worker + 1)
@@ -168,10 +148,10 @@ class NumberModel(BinModel, LearningModel[Any, NumberState, NumberTally]):
 
     @override
     def update(self, tally: NumberTally, state: NumberState | None) -> tuple[NumberState, float]:
-        """Learn workers and truths.
+        """Learn workers and truths; the objective is that of the state of the sweep.
 
-        The objective is that of the state of the sweep. A sweep that searched the range, or the
-        first distribution of the truths, has a lower objective than any other.
+        A sweep that searched the range, or the first distribution of the truths, has a lower
+        objective than any other.
         """
         state = state or first_number_state(self)
         if state.looks >= 0:

@@ -3,8 +3,6 @@
 ``e = G + L`` with ``G ~ N(0, sigma^2)``, and ``L`` with density ``exp(-|l|/b) / 2b``.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -101,17 +99,11 @@ class NormalLaplace:
         )
 
     def log_density(self, error: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Return the log density of errors, the distances of reports from the truth.
-
-        All methods return NaN for NaN.
-        """
+        """Return the log density of errors; all methods return NaN for NaN."""
         return self._filled(0, error)
 
     def score(self, error: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Return d log density / d error, per unit of the errors, in [-1/scale, 1/scale].
-
-        If sigma is 0, it is 0 at an error of 0, where it jumps.
-        """
+        """Return d log density / d error, in [-1/scale, 1/scale]; 0 at a jump."""
         return self._filled(1, error)
 
     def posterior_mean(self, error: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -123,10 +115,7 @@ class NormalLaplace:
         return self._filled(3, error)
 
     def curvature(self, error: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Return minus the second derivative of the log density in the error, at least 0.
-
-        It is per squared unit. If sigma is 0, it is infinite at an error of 0, and 0 elsewhere.
-        """
+        """Return minus the second derivative; at a jump infinite, and 0 elsewhere."""
         return self._filled(4, error)
 
     def _filled(self, row: int, error: Any) -> npt.NDArray[np.float64]:
@@ -139,11 +128,7 @@ class NormalLaplace:
 
     @property
     def fisher_information(self) -> npt.NDArray[np.float64]:
-        """Fisher information of a report about the truth, per squared unit of the errors.
-
-        It lies between ``1 / (sigma^2 + 2 scale^2)``, the information in a weighted mean, and ``1 /
-        max(sigma, scale)^2``.
-        """
+        """Fisher information of a report about the truth, at most ``1 / max(sigma, scale)^2``."""
         sigmas, scales = _together(self.sigma, self.scale)
         information = np.empty(sigmas.size)
         evaluate_information(sigmas.ravel(), scales.ravel(), information)

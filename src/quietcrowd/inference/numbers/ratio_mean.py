@@ -1,7 +1,5 @@
 """The ratio mean: sums of noisy answers over sums of noisy participation bits."""
 
-from __future__ import annotations
-
 import math
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -34,11 +32,8 @@ FARTHEST = 16.0
 class TaskMoments(Tally):
     """Sums over tasks, in units of 2^-24.
 
-    Attributes
-    ----------
-    sums : ndarray of int64, shape (8,)
-        Each task's mean bit, its square, the variance of its noise; mean value, shrunk fraction,
-        ratio of these two, its square, the variance of its noise.
+    Each task's mean bit, its square, the variance of its noise; mean value, shrunk fraction, ratio
+    of these two, its square, the variance of its noise.
     """
 
     sums: npt.NDArray[np.int64]
@@ -63,12 +58,8 @@ class TaskMoments(Tally):
 class Prior(State):
     """Distribution over tasks of truths, and of fractions of participants.
 
-    Attributes
-    ----------
-    share, share_variance : float
-        Mean and variance of the fraction of workers who answered a task.
-    truth, truth_variance : float
-        Mean and variance of the truths' distance from the middle of the domain, in widths.
+    `share` is the fraction of workers who answered a task, `truth` the truths' distance from the
+    middle of the domain, in widths.
     """
 
     share: float

@@ -55,17 +55,12 @@ FLAT = 0.02
 class ErrorLaws:
     """Candidate distributions of a worker's reports.
 
-    Attributes
-    ----------
-    logs : ndarray of float64, shape (columns, distributions)
-        Log probabilities, in up to three blocks (see `bounded_laws` for its blocks). First, of a
-        report's bin at each of `DISTANCES` from the truth. Then, given each bin of the truth, of a
-        report below and of one above the range. Last, what clipping adds to the first block for
-        reports in each cell near the ends. Without clipping, the last two are absent.
-    sigma, variance : ndarray of float64, shape (distributions,)
-        Standard deviation of the worker's own errors; variance of a report, including noise.
-    share : ndarray of float64, shape (distributions,)
-        Prior probabilities.
+    `logs`, shape (columns, distributions), has up to three blocks (see `bounded_laws` for its
+    blocks). First, of a report's bin at each of `DISTANCES` from the truth. Then, given each bin of
+    the truth, of a report below and of one above the range. Last, what clipping adds to the first
+    block for reports in each cell near the ends. Without clipping, the last two are absent. `sigma`
+    are standard deviations of the worker's own errors; `variance` includes noise; `share` is the
+    prior.
     """
 
     logs: Floats
@@ -85,7 +80,7 @@ def answer_laws(scale: float, margin: float = math.nan) -> ErrorLaws:
     """Return normal errors of several sizes, plus Laplace noise of the given scale.
 
     Without noise, the errors include rounding to bins, and half of the candidates have Student's
-    distribution. Under Laplace noise, all reports have heavy tails.
+    distribution.
     """
     step = 1.0 / (BINS - 1)
     distances: Floats = (np.arange(DISTANCES, dtype=np.float64)[:, np.newaxis] - CENTRE) * step
@@ -128,8 +123,8 @@ def _student(distances: Floats, width: Floats) -> Floats:
 def filling_law(fillings: Floats, scale: float) -> Floats:
     """Return the log probability of a report at each bin if there is no answer, shape (3 BINS,).
 
-    `fillings` are the equally likely values that replace an answer. The first bin is one width
-    below the range.
+    `fillings` are the equally likely values that replace an answer; the first bin is one width
+    below.
     """
     step = 1.0 / (BINS - 1)
     places = (np.arange(3 * BINS) - BINS)[:, np.newaxis] * step

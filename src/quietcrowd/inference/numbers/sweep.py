@@ -1,7 +1,5 @@
 """A sweep over bins: `NoiseAware` for numbers before it learns."""
 
-from __future__ import annotations
-
 import math
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -41,18 +39,9 @@ AT_END = 1e-9
 class WorkerLaws(NamedTuple):
     """Estimates of the workers' errors, as compiled code takes them.
 
-    Attributes
-    ----------
-    beliefs : ndarray of float64, shape (workers, distributions)
-        Probability of each distribution of a worker's errors.
-    by_law : ndarray of float64, shape (distributions, columns)
-        Log densities of the distributions.
-    by_column : ndarray of float64, shape (columns, distributions)
-        The same.
-    rows : ndarray of int64, shape (workers,)
-        Each worker's row of the table, and of a tally; -1 for one with few reports.
-    table : ndarray of int32, shape (rows, columns)
-        Mean log density at each column, in units of 2^-22.
+    `beliefs`, at [worker, distribution], are probabilities; `by_law` and its transpose `by_column`
+    are log densities. `rows` are the workers' rows of the `table` and of a tally, -1 for few
+    reports. The `table` has the mean log density at each column, in units of 2^-22.
     """
 
     beliefs: npt.NDArray[np.float64]
@@ -63,18 +52,10 @@ class WorkerLaws(NamedTuple):
 
 
 class _Places(NamedTuple):
-    """Places of reports.
+    """Bins of reports, from one width below the range to one above, and columns of a table.
 
-    Attributes
-    ----------
-    bins : ndarray of int64
-        Bin, from one width below the range to one above.
-    columns : ndarray of int64
-        Column of the log density for the first bin in a table.
-    ratios : ndarray of int64
-        Column of what the ends of the range add to it; -1 if they add nothing.
-    cut : ndarray of float64
-        Difference that rounding to bins removed.
+    `columns` are those of the log density for the first bin, `ratios` those of what the ends of the
+    range add, or -1; `cut` is the difference that rounding to bins removed.
     """
 
     bins: npt.NDArray[np.int64]
@@ -138,10 +119,7 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
         return self._scale / (state.high - state.low) if self._scale else 0.0
 
     def _margin(self, state: NumberState) -> float:
-        """Return the distance from the ends within which non-private answers are clipped.
-
-        NaN if they are not, since the range is not that of their domain. Half a step for levels.
-        """
+        """Distance from the ends within which non-private answers are clipped; NaN if nowhere."""
         domain: Any = self.summary.domain
         if self.summary.channel is not None or not isinstance(domain, Interval | Ordinal):
             return math.nan
@@ -187,8 +165,7 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
     ) -> NumberTally:
         """Find the posteriors of the truths, and fill the arrays that are given.
 
-        If there are any, no report has more weight in a task than others confirm. `quantiles` have
-        shape (tasks, levels).
+        If there are any, no report has more weight in a task than others confirm.
         """
         summary = self.summary
         last = estimates is not None or quantiles is not None
@@ -261,10 +238,7 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
     def _missing(
         self, partition: Partition, state: NumberState, places: npt.NDArray[np.int64], rows: slice
     ) -> npt.NDArray[np.float64]:
-        """Return each report's log density without an answer, plus the log-odds of no answer.
-
-        Empty if all reports are of answers.
-        """
+        """Return each report's log density without an answer, plus the log-odds of no answer."""
         channel = self.summary.channel
         if channel is None or channel.fillings is None:
             return np.zeros(0)

@@ -1,7 +1,5 @@
 """Grid search, in the first sweeps, of the truths' distribution and the fraction of answers."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple, Self, TypeAlias
 

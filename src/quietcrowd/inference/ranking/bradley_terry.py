@@ -1,7 +1,5 @@
 """Ranking of items from paired comparisons, randomized or not."""
 
-from __future__ import annotations
-
 import warnings
 from itertools import islice
 from typing import Any

@@ -20,10 +20,7 @@ from quietcrowd.mechanisms.mechanism import LEAST_LOSS, Mechanism, Reports
 
 @frozen(kw_only=True, eq=False)
 class ComparisonReports:
-    """Input of `BradleyTerry`, with the log-likelihoods of left and right for each row.
-
-    Without a mechanism, preferences are non-private. `ids` are the item ids as in a frame.
-    """
+    """Input of `BradleyTerry`, with log-likelihoods per row; `ids` of items are as in a frame."""
 
     answers: Answers
     mechanism: Any

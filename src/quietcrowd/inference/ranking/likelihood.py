@@ -5,8 +5,6 @@ log-likelihood of the reports plus the log density of a normal prior on the scor
 ``docs/theory/paired-comparisons.md``.
 """
 
-from __future__ import annotations
-
 from typing import TypeAlias
 
 import numpy as np
@@ -34,10 +32,8 @@ _SUFFICIENT = 1e-4
 class Comparisons:
     """Reports of paired comparisons, with counts of identical ones.
 
-    Distinct reports, shape (kinds,), show the items `left` and `right` and have ``ln P(report |
-    left preferred)`` in `log_left`, ``ln P(report | right preferred)`` in `log_right`. At most one
-    of these is minus infinity. `spread` is the standard deviation of the normal prior of each
-    score.
+    Distinct reports, shape (kinds,), have ``ln P(report | left preferred)`` in `log_left`, and
+    `log_right` likewise; at most one is minus infinity. `spread` is the prior's standard deviation.
     """
 
     items: int
@@ -74,8 +70,8 @@ class Comparisons:
     def information(self, scores: Floats, seen: float = 0.0) -> Floats:
         """Return the observed information plus that of the prior, shape (items, items).
 
-        `seen` in [0, 1] is the fraction of the missing information to add; with 1, the result is
-        the information in the non-private preferences.
+        `seen` in [0, 1] is the fraction of the missing information to add; 1 gives that of
+        non-private preferences.
         """
         before, after = self.preferences(scores)
         each = before * (1 - before) - (1 - seen) * after * (1 - after)
@@ -90,10 +86,9 @@ class Comparisons:
 
 @frozen(kw_only=True, eq=False)
 class Fit:
-    """Maximum of the penalized likelihood.
+    """Maximum of the penalized likelihood; `history` of the objective never decreases.
 
-    `scores`, centered at 0 up to rounding, have the covariance `covariance`, the inverse
-    information. `history` is the objective at the start and after each step; it never decreases.
+    `scores`, centered at 0 up to rounding, have the inverse information as covariance.
     """
 
     scores: Floats

@@ -1,7 +1,5 @@
 """Rankings of items: scores, standard errors and probabilities of preferences."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from statistics import NormalDist
 from typing import Any

@@ -1,7 +1,5 @@
 """State and maximization step of `NoiseAware` for reports that are sets of labels."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple, Self
 
@@ -54,18 +52,10 @@ MOST_STEPS = 16
 class SetSigns(NamedTuple):
     """Likelihood of a set for each answer.
 
-    Attributes
-    ----------
-    binomials : ndarray of int64, shape (members, labels)
-        From `report_domains.binomials`.
-    gain : float
-        Ratio of the probabilities of a set for an answer in it and for another, minus 1.
-    epsilon : float
-        The logarithm of the ratio.
-    mistakes : ndarray of int64, shape (labels, labels)
-        Probability of each answer that is not the truth, at [answer, truth], in `SHARE_ONE`.
-    nodes : int
-        Number of nodes, equidistant from ``-epsilon`` to ``epsilon``.
+    `binomials` are those of `report_domains`. `gain` is the ratio of the probabilities of a set for
+    an answer in it and for another, minus 1; `epsilon` its logarithm. `mistakes`, at [answer,
+    truth], is the probability of each wrong answer, in `SHARE_ONE`. The `nodes` are equidistant in
+    ``[-epsilon, epsilon]``.
     """
 
     binomials: npt.NDArray[np.int64]
@@ -78,18 +68,11 @@ class SetSigns(NamedTuple):
 class SetWorkers(NamedTuple):
     """Estimates of the workers.
 
-    Attributes
-    ----------
-    log_odds : ndarray of int32, shape (workers, nodes, labels)
-        Expected ``ln(1 + w (exp(v) - 1))`` at each node, in units of `nats`; 0 for constant ones.
-    nats : float
-        See above.
-    skills : ndarray of int32, shape (workers, labels)
-        Expected w at each truth of another worker.
-    constants : ndarray of int32, shape (workers, labels)
-        Probability that the worker always gives this label; both in units of 1 / `SHARE_ONE`.
-    constant_base, constant_gain : float
-        Likelihood of a set from a constant worker, and what is added if it contains the label.
+    `log_odds`, at [worker, node, label], are expected ``ln(1 + w (exp(v) - 1))`` in units of
+    `nats`, 0 for constant ones. `skills` are expected w at each truth of another worker,
+    `constants` the probability that it always gives a label, in units of 1 / `SHARE_ONE`. A
+    constant worker's set has likelihood `constant_base`, plus `constant_gain` if it contains the
+    label.
     """
 
     log_odds: npt.NDArray[np.int32]
@@ -104,29 +87,11 @@ class SetWorkers(NamedTuple):
 class SetTally(Tally):
     """Statistics of a sweep over sets.
 
-    Attributes
-    ----------
-    counts : ndarray of int64, shape (workers, nodes, labels)
-        Expected reports by truth and node.
-    bases : ndarray of int64, shape (workers,)
-        Expected ``ln b``.
-    held : ndarray of int64, shape (workers, labels)
-        Number of sets that contain each label.
-    mistaken : ndarray of int64, shape (labels, labels)
-        At [answer, truth]: expected ``P(wrong) / b`` of sets that contain the answer; on the
-        diagonal, of all sets. Only filled if `asks_for_mistakes`.
-    classes : ndarray of int64, shape (labels,)
-        Expected tasks of each label.
-    calibration : ndarray of int64
-        As in `CrowdTally`.
-    agreed : ndarray of int64, shape (workers,)
-        Number of sets that contain the estimate, in `integer_sums.shares`.
-    entropy : int
-        Sum of the entropies of the posteriors, in the units of `counts`.
-    compared : int
-        Number of known truths in `calibration`.
-    histograms : ndarray of int64
-        As in `AgreementTally`.
+    `counts` are expected reports at [worker, node, truth], `bases` each worker's expected ``ln b``.
+    `held` counts the sets that contain a label, at [worker, label]. `mistaken`, at [answer, truth],
+    is the expected ``P(wrong) / b`` of sets that contain the answer, on the diagonal of all sets;
+    only filled if `asks_for_mistakes`. `agreed` counts the sets that contain the estimate, in
+    `integer_sums.shares`; `entropy` is in the units of `counts`. For the others see `CrowdTally`.
     """
 
     counts: npt.NDArray[np.int64]
@@ -145,17 +110,8 @@ class SetTally(Tally):
 class SetState(State):
     """Estimates of the workers, of their crowd, and of the frequencies of truths.
 
-    The last entry of arrays over workers is that of an unknown worker.
-
-    Attributes
-    ----------
-    log_odds, skills, steady : ndarray of int32
-        As in `SetWorkers`, whose ``constants`` are `steady`; log-odds in units of
-        2^-`FRACTION_BITS`.
-    constancy : ndarray of float64, shape (workers + 1,)
-        Probability that a worker always gives one label.
-    log_priors, guesses, communities, constants, accuracies, mistakes, sharpness, updates
-        As in `CrowdState`.
+    Arrays over workers end with an unknown one. `log_odds`, in units of 2^-`FRACTION_BITS`,
+    `skills` and `steady` (its ``constants``) are as in `SetWorkers`, all others as in `CrowdState`.
     """
 
     log_odds: npt.NDArray[np.int32]
@@ -184,10 +140,7 @@ class SetState(State):
         )
 
     def answers(self, worker: int) -> Floats:
-        """Return the probability of each answer of a worker, at [truth, answer].
-
-        A constant worker sometimes gives another label, all with equal probability.
-        """
+        """Return a worker's answers at [truth, answer]; constant workers sometimes slip."""
         skills, steady = self.skills[worker] / SHARE_ONE, self.steady[worker] / SHARE_ONE
         own = (1.0 - skills)[:, np.newaxis] * self.mistakes + np.diag(skills)
         kept = CONSTANT_RATE * steady + (1.0 - CONSTANT_RATE) * steady.sum() / len(steady)
@@ -250,8 +203,8 @@ def _accuracy_logs(law: SetLaw) -> Floats:
 def _guesses(law: SetLaw, held: npt.NDArray[np.int64], reports: int) -> Floats:
     """Return the frequency of each label among the answers, from how many sets contain it.
 
-    The fraction of sets with a label is ``q + (p - q) nu``. The estimate has the weight of the
-    noiseless answers that would be equally precise, and the prior that of `PRIOR_REPORTS`.
+    The fraction of sets with a label is ``q + (p - q) nu``. The estimate has the weight of equally
+    precise noiseless answers, and the prior that of `PRIOR_REPORTS`.
     """
     p, q = float(law.held), float(law.held_other)
     if p == q:
@@ -267,11 +220,7 @@ def _guesses(law: SetLaw, held: npt.NDArray[np.int64], reports: int) -> Floats:
 def first_sets(
     units: CrowdUnits, law: SetLaw, held: npt.NDArray[np.int64], frequencies: Any
 ) -> SetState:
-    """Return the state before the first pass that learns.
-
-    `held` is the number of sets that contain each label, shape (labels,); `frequencies` are as for
-    `prior_crowd`.
-    """
+    """Return the state before the first pass that learns; sets `held` each label."""
     labels, workers = law.labels, units.workers + 1
     guesses = _guesses(law, held, units.summary.answers)
     shares = prior_constants(labels)
@@ -300,8 +249,7 @@ def learn_sets(
     """Return the next state, and the objective, a lower bound of the log evidence.
 
     Mistakes are learned from the same sweep as the workers, so the objective may then fall a
-    little. `tally`, in units of `unit`, and `state` are those of the last sweep; `frequencies` are
-    as for `prior_crowd`.
+    little.
     """
     prior = PriorCounts.of(state.guesses)
     seen, sums, evidence = _look(units, law, tally, state, unit)

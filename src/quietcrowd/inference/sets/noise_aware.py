@@ -1,7 +1,5 @@
 """`NoiseAware` for sets of labels: truths and accuracies from reports that are sets."""
 
-from __future__ import annotations
-
 import math
 from functools import cached_property
 from operator import attrgetter
@@ -43,11 +41,7 @@ _LARGEST_LOG = 32.0
 
 @frozen(kw_only=True, eq=False, slots=False)
 class SetModel(CrowdModel[SetState, SetTally]):
-    """`NoiseAware` bound to sets of labels: ``docs/theory/subset-selection.md``.
-
-    The crowd is that of `LabelModel`. The likelihood of a set is the probability that the worker's
-    answer is in it.
-    """
+    """`NoiseAware` bound to sets of labels: ``docs/theory/subset-selection.md``."""
 
     @cached_property
     def law(self) -> SetLaw:
