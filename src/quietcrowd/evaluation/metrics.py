@@ -127,10 +127,12 @@ class KnownNumbers(Score):
         return float(np.corrcoef(estimated, self.known)[0, 1])
 
     @override
-    def of(self, estimate: Any, plain: Any) -> tuple[float, ...]:
+    def of(
+        self, estimate: TruthEstimate[Any], plain: TruthEstimate[Any] | None
+    ) -> tuple[float, ...]:
         distance = float("nan")
         if plain is not None:
-            moved = np.nan_to_num(estimate.weight) - np.nan_to_num(plain.weight)
+            moved = _weights(estimate) - _weights(plain)
             distance = float(np.abs(moved).sum() / 2.0)
         return (
             self.mean_absolute_error(estimate),
@@ -243,3 +245,9 @@ def score_for(answers: Answers, truths: Any, methods: Iterable[FittingMethod]) -
     if any(not method.infers_labels(answers.domain) for method in methods):
         return KnownNumbers(answers, truths)
     return KnownLabels(answers, truths)
+
+
+def _weights(estimate: TruthEstimate[Any]) -> npt.NDArray[np.float64]:
+    """Return weights of the workers, of labels their accuracies; 0 if unknown."""
+    name = "weight" if isinstance(estimate, NumericEstimate) else "accuracy"
+    return np.nan_to_num(getattr(estimate, name))
