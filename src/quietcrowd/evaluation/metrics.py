@@ -250,4 +250,5 @@ def score_for(answers: Answers, truths: Any, methods: Iterable[FittingMethod]) -
 def _weights(estimate: TruthEstimate[Any]) -> npt.NDArray[np.float64]:
     """Return weights of the workers, of labels their accuracies; 0 if unknown."""
     name = "weight" if isinstance(estimate, NumericEstimate) else "accuracy"
-    return np.nan_to_num(getattr(estimate, name))
+    weights: npt.NDArray[np.float64] = np.nan_to_num(getattr(estimate, name))
+    return weights
