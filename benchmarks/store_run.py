@@ -19,8 +19,7 @@ from quietcrowd.inference import METHODS
 from quietcrowd.inference.loop import available_threads
 from quietcrowd.scale import Store, connect, partition_parquet
 from quietcrowd.scale.executor import ThreadExecutor
-from quietcrowd.scale.partition_job import Job
-from quietcrowd.scale.stored_truths import match_truths
+from quietcrowd.scale.partition_job import Job, match_truths
 
 
 def read(path, folder):

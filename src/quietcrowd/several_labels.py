@@ -14,6 +14,7 @@ from attrs import evolve
 from quietcrowd.domains import Categorical
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.frames import ALIASES, as_frame, column_of, with_usual_names
+from quietcrowd.validation import check_proportion
 
 BETWEEN = ": "
 """Separates task and label in a question's name; labels cannot contain it."""
@@ -154,3 +155,35 @@ def one_task_per_label(rows: Any, known: tuple[str, ...], holds: npt.NDArray[np.
         worker_codes=rows.worker_codes[places],
         values=holds[rows.values[places].astype(np.intp), labels].astype(YES_OR_NO.dtype),
     )
+
+
+def label_sets(estimate: Any, threshold: float) -> dict[str, pa.Array]:
+    """Return the columns of `TruthEstimate.label_sets`."""
+    check_proportion("threshold", threshold)
+    answers = getattr(estimate.domain, "labels", ())
+    if set(answers) != set(YES_OR_NO.labels):
+        raise ParameterError(
+            "inference.label-sets-needed", domain=YES_OR_NO.describe(), estimate=estimate
+        )
+    chances = estimate.posterior_as("pyarrow")["probability"]
+    yes = chances.to_numpy(zero_copy_only=False).astype(float)[answers.index("yes") :: 2]
+    names = estimate.answers.tasks.cast(pa.large_string()).to_pylist()
+    questions = [task_and_label(name) for name in names]
+    tasks = {task: row for row, task in enumerate(dict.fromkeys(task for task, _ in questions))}
+    labels = {one: place for place, one in enumerate(dict.fromkeys(one for _, one in questions))}
+    posterior = np.full((len(tasks), len(labels)), np.nan)
+    rows = [tasks[task] for task, _ in questions]
+    posterior[rows, [labels[one] for _, one in questions]] = yes
+    told = ~np.isnan(posterior).all(axis=1)
+    sets = [
+        [one for one, place in labels.items() if chance[place] >= threshold] if known else None
+        for chance, known in zip(posterior, told, strict=True)
+    ]
+    return {
+        "task": pa.array(list(tasks), pa.string()),
+        "labels": pa.array(sets, pa.list_(pa.string())),
+        **{
+            f"p({one})": pa.array(posterior[:, place], from_pandas=True)
+            for one, place in labels.items()
+        },
+    }

@@ -8,8 +8,7 @@ import quietcrowd as qc
 from quietcrowd.formats import write_table
 from quietcrowd.inference import RatioMean
 from quietcrowd.scale import partition_parquet
-from quietcrowd.scale.partition_job import Job
-from quietcrowd.scale.stored_truths import match_truths
+from quietcrowd.scale.partition_job import Job, match_truths
 
 LABELS = qc.Categorical(["no", "perhaps", "yes"])
 NUMBERS = qc.Interval(low=0, high=10)

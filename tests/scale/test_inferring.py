@@ -26,8 +26,7 @@ from quietcrowd.inference import CATD, CRH, METHODS, MOON, RatioMean
 from quietcrowd.inference.reading import Observations
 from quietcrowd.scale import Store, infer_store, partition_parquet
 from quietcrowd.scale.executor import ThreadExecutor
-from quietcrowd.scale.partition_job import LastPass
-from quietcrowd.scale.stored_truths import match_truths
+from quietcrowd.scale.partition_job import LastPass, match_truths
 
 pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning")
 
@@ -365,7 +364,7 @@ def test_progress_is_shown_where_it_is_wanted(stores, tmp_path, capfd):
 def test_accuracies_are_told_of_some_workers_after_the_other(
     stores, in_memory, tmp_path, monkeypatch, name, source, most
 ):
-    monkeypatch.setattr("quietcrowd.scale.histograms.MOST_BYTES", most)
+    monkeypatch.setattr("quietcrowd.scale.partition_job.MOST_BYTES", most)
     monkeypatch.setattr("quietcrowd.inference.labels.accuracies.WORKERS_AT_ONCE", 5)
     monkeypatch.setattr("quietcrowd.inference.labels.flags.WORKERS_AT_ONCE", 5)
     method = METHODS[name](max_iter=3)

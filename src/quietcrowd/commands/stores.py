@@ -22,8 +22,8 @@ from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.scale import Store, connect, infer_store, randomize_store
 from quietcrowd.scale.executor import Executor
+from quietcrowd.scale.partition_job import truth_domain
 from quietcrowd.scale.randomizing import check_randomizable
-from quietcrowd.scale.stored_truths import truth_domain
 
 _USUAL = {"--columns": options.USUAL_COLUMNS, "--duplicates": options.USUAL_DUPLICATES}
 """Defaults of text options; other options default to None, and flags to False."""

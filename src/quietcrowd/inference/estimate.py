@@ -17,12 +17,12 @@ from quietcrowd.domains import Domain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.frames import Backend, positions_by_text, to_native
 from quietcrowd.inference.display import as_html, plot_estimate
-from quietcrowd.inference.label_sets import label_sets
 from quietcrowd.inference.method import TruthInference
 from quietcrowd.inference.model import Model, State
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.suggesting import suggested_tasks
 from quietcrowd.inference.task_estimates import Estimates, LabelEstimates, NumericEstimates
+from quietcrowd.several_labels import label_sets
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -27,10 +27,17 @@ from quietcrowd.inference.model import State, Tally, add_up
 from quietcrowd.inference.notices import report_warnings, signal_warnings, warn_each
 from quietcrowd.scale.checkpoint import Checkpoint
 from quietcrowd.scale.executor import Executor, ThreadExecutor
-from quietcrowd.scale.histograms import HistogramFile, worker_blocks
-from quietcrowd.scale.partition_job import EstimatedPartition, Job, LastPass, LastTally
+from quietcrowd.scale.partition_job import (
+    EstimatedPartition,
+    HistogramFile,
+    Job,
+    LastPass,
+    LastTally,
+    match_truths,
+    truth_domain,
+    worker_blocks,
+)
 from quietcrowd.scale.store import Store
-from quietcrowd.scale.stored_truths import match_truths, truth_domain
 
 
 @frozen(kw_only=True, eq=False)

@@ -1,5 +1,14 @@
-"""Work on one partition of a store, in this process or another."""
+"""Work on one partition of a store, in this process or another, with its known truths.
 
+Histograms of workers' accuracies need hundreds of bytes per worker, more memory than all other data
+about workers. So they are computed for blocks of workers and stored in a file.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -8,14 +17,113 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve, frozen
 
+from quietcrowd.domains import Domain
+from quietcrowd.frames import as_frame, column_of, positions_by_text
+from quietcrowd.gold import UNKNOWN
 from quietcrowd.inference.estimate import truth_columns
-from quietcrowd.inference.fitting import is_known
+from quietcrowd.inference.fitting import FittingMethod, is_known
 from quietcrowd.inference.loop import estimate
 from quietcrowd.inference.model import LearningModel, Model, State, Tally
 from quietcrowd.inference.partition import Partition
 from quietcrowd.inference.task_estimates import Scatter
 from quietcrowd.scale.store import Store
-from quietcrowd.scale.stored_truths import StoredTruths
+
+MOST_BYTES = 2**26
+"""The most bytes of one block, unless a single worker needs more."""
+
+
+def worker_blocks(workers: int, each: int) -> Iterator[tuple[int, int]]:
+    """Yield (start, end) of blocks of workers within `MOST_BYTES`, of `each` bytes per worker."""
+    step = max(1, MOST_BYTES // max(each, 1))
+    for start in range(0, workers, step):
+        yield start, min(start + step, workers)
+
+
+@frozen(kw_only=True, eq=False)
+class HistogramFile:
+    """Histograms of all workers in a file of int64; slicing reads a range of workers."""
+
+    shape: tuple[int, ...]
+    file: Any
+
+    @classmethod
+    def write(cls, blocks: Iterable[npt.NDArray[np.int64]], file: Any) -> HistogramFile:
+        """Write blocks of workers, in order, to an empty file, which stays open."""
+        workers, row = 0, ()
+        for block in blocks:
+            block.tofile(file)
+            workers, row = workers + len(block), block.shape[1:]
+            del block  # frees memory before the next one
+        return cls(shape=(workers, *row), file=file)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, workers: slice) -> npt.NDArray[np.int64]:
+        first, end, _ = workers.indices(len(self))
+        row = math.prod(self.shape[1:])
+        self.file.seek(first * row * np.dtype(np.int64).itemsize)
+        numbers = np.fromfile(self.file, np.int64, (end - first) * row)
+        return numbers.reshape(end - first, *self.shape[1:])
+
+
+@frozen(kw_only=True, eq=False)
+class StoredTruths:
+    """Known truths as in `Partition`; `places` maps to (slice of `values`, tasks' positions)."""
+
+    values: npt.NDArray[Any]
+    places: Mapping[int, tuple[slice, npt.NDArray[np.intp]]]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def of_partition(self, index: int, tasks: int) -> npt.NDArray[Any]:
+        """Return the truths of a partition, shape (tasks,)."""
+        unknown = UNKNOWN if self.values.dtype.kind == "i" else np.nan
+        truths = np.full(tasks, unknown, self.values.dtype)
+        if index in self.places:
+            own, positions = self.places[index]
+            truths[positions] = self.values[own]
+        return truths
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of truths and positions."""
+        digest = blake2b(self.values.tobytes(), digest_size=16)
+        for index, (own, positions) in sorted(self.places.items()):
+            digest.update(f"{index} {own.start} ".encode() + positions.tobytes())
+        return digest.hexdigest()
+
+
+def match_truths(store: Store, method: FittingMethod, truths: Any) -> StoredTruths:
+    """Match any ``gold`` of `FittingMethod.fit` with the tasks of a store."""
+    found = [store.task_ids(0)[:0]]
+    places = {}
+    begin = 0
+    for index, names in store.by_partition(_named_tasks(truths)).items():
+        ids = store.task_ids(index)
+        positions = np.unique(positions_by_text(names, ids))
+        positions = positions[positions >= 0]
+        found.append(ids.take(pa.array(positions)))
+        places[index] = (slice(begin, begin + len(positions)), positions)
+        begin += len(positions)
+    return StoredTruths(
+        values=method.known(pa.concat_arrays(found), truth_domain(store, method), truths),
+        places=places,
+    )
+
+
+def truth_domain(store: Store, method: FittingMethod) -> Domain:
+    """Return the domain of inferred truths."""
+    return store.domain if store.mechanism is None else method.truth_domain(store.mechanism)
+
+
+def _named_tasks(truths: Any) -> pa.Array:
+    """Return the ids of tasks with known truths, or none if `truths` is not a valid frame."""
+    frame = None if truths is None else as_frame(truths)
+    if frame is None or "task" not in frame.columns:
+        return pa.nulls(0)  # the method raises for such a frame
+    return column_of(frame, "task").combine_chunks().drop_null()
 
 
 @frozen(kw_only=True, eq=False)

@@ -13,8 +13,8 @@ except ImportError:
         "extras.missing", subject="quietcrowd.testing needs Hypothesis", extra="testing"
     ) from None
 
-from quietcrowd.testing.comparison import assert_estimates_equal
 from quietcrowd.testing.mechanisms import check_mechanism
+from quietcrowd.testing.method_checks import assert_estimates_equal
 from quietcrowd.testing.methods import check_method
 
 __all__ = [

@@ -22,7 +22,7 @@ SMALL = {
     "quietcrowd.campaign.results.filed_reports._ROWS_OF_GROUP": 7,
     "quietcrowd.campaign.results.report_blocks._BLOCK": 6,
     "quietcrowd.scale.importing.ROWS_PER_PARTITION": 9,
-    "quietcrowd.scale.histograms.MOST_BYTES": 1_000,
+    "quietcrowd.scale.partition_job.MOST_BYTES": 1_000,
 }
 """So many of everything that a small crowd takes several."""
 

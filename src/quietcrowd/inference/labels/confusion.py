@@ -16,8 +16,12 @@ from quietcrowd._core import infer_by_confusion
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference import integer_sums
 from quietcrowd.inference.labels.accuracies import LEARNT_FROM, OwnVotes, no_histograms
-from quietcrowd.inference.labels.model import CategoricalModel
-from quietcrowd.inference.labels.posteriors import probabilities, task_rows, vote_counts
+from quietcrowd.inference.labels.model import (
+    CategoricalModel,
+    probabilities,
+    task_rows,
+    vote_counts,
+)
 from quietcrowd.inference.model import Extension, LearningModel, MethodT, State, Tally
 from quietcrowd.inference.partition import Partition
 from quietcrowd.inference.task_estimates import LabelEstimates

@@ -14,8 +14,12 @@ from typing_extensions import override
 from quietcrowd._core import infer_with_easiness
 from quietcrowd.inference import integer_sums
 from quietcrowd.inference.labels.accuracies import OwnVotes, no_histograms
-from quietcrowd.inference.labels.model import CategoricalMethod, CategoricalModel
-from quietcrowd.inference.labels.posteriors import probabilities, vote_counts
+from quietcrowd.inference.labels.model import (
+    CategoricalMethod,
+    CategoricalModel,
+    probabilities,
+    vote_counts,
+)
 from quietcrowd.inference.model import Extension, LearningModel, State, Tally, known_or_median
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.task_estimates import LabelEstimates

@@ -10,8 +10,14 @@ from typing_extensions import override
 
 from quietcrowd.inference import integer_sums
 from quietcrowd.inference.labels.accuracies import OwnVotes
-from quietcrowd.inference.labels.model import AgreementTally, CategoricalMethod, CategoricalModel
-from quietcrowd.inference.labels.posteriors import probabilities, vote_counts, vote_shares
+from quietcrowd.inference.labels.model import (
+    AgreementTally,
+    CategoricalMethod,
+    CategoricalModel,
+    probabilities,
+    vote_counts,
+    vote_shares,
+)
 from quietcrowd.inference.model import LearningModel, State, known_or_median
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.task_estimates import LabelEstimates

@@ -11,15 +11,16 @@ from attrs import evolve, frozen
 from quietcrowd._core import blend_laws, infer_by_bins
 from quietcrowd.domains import Interval, Ordinal
 from quietcrowd.inference.numbers.bounded_bins import bounded_columns, bounded_laws
-from quietcrowd.inference.numbers.clipped import MOST_SCALE, cells_of
 from quietcrowd.inference.numbers.crowd import CELLS, NumberState, NumberTally, table_rows
 from quietcrowd.inference.numbers.model import NumericModel, unit_for
 from quietcrowd.inference.numbers.report_bins import (
     BINS,
     CENTRE,
     DISTANCES,
+    MOST_SCALE,
     ErrorLaws,
     answer_laws,
+    cells_of,
     filling_law,
     law_shares,
 )

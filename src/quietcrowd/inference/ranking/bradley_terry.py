@@ -15,8 +15,7 @@ from quietcrowd.comparisons import Pairs, pairs_of
 from quietcrowd.exceptions import AnswerError, ConvergenceWarning, ParameterError
 from quietcrowd.frames import Duplicates, positions_by_text, to_native
 from quietcrowd.inference.notices import simulated_warning
-from quietcrowd.inference.ranking.comparisons import ComparisonReports
-from quietcrowd.inference.ranking.likelihood import Comparisons, Fit, maximise
+from quietcrowd.inference.ranking.likelihood import ComparisonReports, Comparisons, Fit, maximise
 from quietcrowd.inference.ranking.ranking import Ranking
 from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.mechanisms.mechanism import Mechanism

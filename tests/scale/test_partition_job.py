@@ -1,6 +1,6 @@
 import numpy as np
 
-from quietcrowd.scale.histograms import MOST_BYTES, HistogramFile, worker_blocks
+from quietcrowd.scale.partition_job import MOST_BYTES, HistogramFile, worker_blocks
 
 
 def test_blocks_are_as_large_as_may_be():

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from quietcrowd.inference.numbers.clipped import (
+from quietcrowd.inference.numbers.normal_laplace import NormalLaplace
+from quietcrowd.inference.numbers.report_bins import (
+    BINS,
     beyond_logs,
     cell_ratios,
     cells_of,
     clipped_plain_logs,
     end_cells,
 )
-from quietcrowd.inference.numbers.normal_laplace import NormalLaplace
-from quietcrowd.inference.numbers.report_bins import BINS
 
 STEP = 1 / (BINS - 1)
 SIGMA = np.array([0.01, 0.3, 0.7])
