@@ -88,16 +88,14 @@ def tell_apart(mechanism, statistic):
 
 def tell_apart_once(mechanism, statistic, seed=None):
     """Return the proven epsilon of a mechanism on the two rows; simulated noise with a seed."""
-    samples = [
-        statistic(
-            mechanism.simulate(
-                row(mechanism.domain, answered=answered),
-                random_state=None if seed is None else np.random.default_rng((seed, answered)),
-            )
-        )
-        for answered in (True, False)
-    ]
-    return proven_epsilon(*samples)
+
+    def reports(answered):
+        answers = row(mechanism.domain, answered=answered)
+        if seed is None:
+            return mechanism.randomize(answers)
+        return mechanism.simulate(answers, random_state=np.random.default_rng((seed, answered)))
+
+    return proven_epsilon(*(statistic(reports(answered)) for answered in (True, False)))
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])

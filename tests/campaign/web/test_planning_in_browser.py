@@ -94,7 +94,7 @@ def test_a_mistake_is_told_at_its_field(person, desk):
     requester.press("Plan")
     field = page.get_by_role("textbox", name="How often the others are right")
     field.wait_for(timeout=1_000 * LONG)  # it was folded away
-    assert requester.alert() == "Accuracy must be 0 to 1; got 2."
+    assert requester.alert() == "Accuracy must be a number from 0 to 1; got 2."
     assert field.get_attribute("aria-invalid") == "true"
     assert field.evaluate("one => one === document.activeElement")
 
