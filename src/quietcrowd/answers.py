@@ -543,7 +543,6 @@ def _side_by_side(*readers: Callable[[], Any]) -> list[Any]:
 def _encode_ids(
     column: pa.ChunkedArray, name: str, known: Iterable[Any] | None
 ) -> tuple[npt.NDArray[np.int32], pa.Array]:
-    """Return the position of each row's id in a list of ids, and that list."""
     if not len(column) and known is not None:
         return np.zeros(0, np.int32), _listed_ids(known, name)
     check_ids(column, name)

@@ -53,7 +53,6 @@ __all__ = [
 
 @cache
 def _sentences() -> dict[str, str]:
-    """Return all sentences by their codes."""
     import tomllib  # only if there is something to say
 
     return {

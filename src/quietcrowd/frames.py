@@ -65,7 +65,6 @@ def collected(data: Any, columns: Sequence[str]) -> Any:
 
 
 def _read(data: Any) -> Any:
-    """Return a frame as a Narwhals frame, and anything else unchanged."""
     import narwhals as nw
 
     try:

@@ -215,7 +215,6 @@ def poll(reports: Reports) -> PollResult:
 
 
 def _first_sent(reports: Reports) -> npt.NDArray[Any]:
-    """Return the values of the reports that were not sent in an earlier campaign."""
     values = reports.table.values
     if reports.again is None:
         return values
@@ -384,7 +383,6 @@ def _loss_at(
 
 
 def _response_of(mechanism: Mechanism) -> KeepOrReplace | None:
-    """Return the randomized response that a worker's report follows, or None."""
     channel: Any = mechanism.worker_channel
     if channel is None:
         return None

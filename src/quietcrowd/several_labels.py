@@ -52,7 +52,6 @@ def task_and_label(name: str) -> tuple[str, str]:
 
 
 def _check_labels(labels: Any, separator: Any) -> tuple[str, ...]:
-    """Return all labels; raise ParameterError unless they are valid, unique and separable."""
     if isinstance(labels, str):
         raise ParameterError("several-labels.labels-are-text", labels=labels)
     if separator is not None and (not isinstance(separator, str) or not separator):
@@ -74,7 +73,6 @@ def _check_labels(labels: Any, separator: Any) -> tuple[str, ...]:
 def _which_labels(
     column: pa.Array, known: tuple[str, ...], separator: str | None, name: str
 ) -> npt.NDArray[np.bool_]:
-    """Return a mask of each row's labels, shape (rows, labels)."""
     if column.null_count:
         row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
         raise AnswerError(

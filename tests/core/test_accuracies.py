@@ -8,7 +8,7 @@ from tests.core.kernels import assert_recorded_bits
 
 from quietcrowd import _core
 from quietcrowd.inference.labels.accuracies import EVIDENCE_ONE, GRID
-from quietcrowd.inference.labels.cavity import REPORT_ONE
+from quietcrowd.inference.labels.reports import REPORT_ONE
 
 NODES = np.linspace(-10.0, 10.0, 5)
 ANGLES = (np.arange(GRID) + 0.5) / GRID * np.pi

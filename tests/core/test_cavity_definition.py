@@ -7,7 +7,7 @@ from tests.core.read_only import read_only
 
 from quietcrowd._core import coin_cavities, table_cavities
 from quietcrowd.inference.labels.accuracies import SPREAD
-from quietcrowd.inference.labels.cavity import REPORT_ONE, CavityVotes, ReportLaws
+from quietcrowd.inference.labels.reports import REPORT_ONE, CavityVotes, ReportLaws
 
 LABELS, WORKERS, TASKS = 3, 6, 40
 KEEP, OTHER = 0.6, 0.2

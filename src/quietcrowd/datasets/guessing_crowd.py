@@ -110,7 +110,6 @@ def _law(name: str, shares: Any, labels: int) -> Floats:
 
 
 def _confusions(skills: Floats, guess: Floats) -> Floats:
-    """Return distributions of answers given the truth, shape (workers, labels, labels)."""
     labels = len(guess)
     own = np.eye(labels)
     known = ((skills - 1 / labels) / (1 - 1 / labels))[:, np.newaxis, np.newaxis]
@@ -132,7 +131,6 @@ def _answers(
     misled: float,
     pull: float,
 ) -> npt.NDArray[np.int64]:
-    """Return answers, shape (answers,), of the workers `who`, with `counts` for each task."""
     labels = confusions.shape[1]
     task = np.repeat(np.arange(len(truths)), counts)
     sums = confusions.cumsum(axis=2)[who, truths[task]]

@@ -177,7 +177,6 @@ def _answers(
     counts: npt.NDArray[np.int64],
     who: npt.NDArray[np.int64],
 ) -> Floats:
-    """Return answers, shape (answers,), of the workers `who`, with `counts` for each task."""
     seen = np.repeat(truths + law.bias * rng.normal(size=len(truths)), counts)
     wide = np.where(rng.random(who.shape) < law.outliers, law.outlier_factor, 1.0)
     own = law.sigma[who] * wide * rng.normal(size=who.shape)

@@ -200,7 +200,6 @@ def _nearest(domain: Ordinal, numbers: npt.NDArray[np.float64]) -> npt.NDArray[n
 def _read(
     numbers: npt.NDArray[np.float64], answered: npt.NDArray[np.bool_], domain: Interval
 ) -> Answers:
-    """Return answers from arrays of shape (workers, tasks)."""
     worker, task = np.nonzero(answered)
     frame = pd.DataFrame({"task": task, "worker": worker, "label": numbers[worker, task]})
     workers, tasks = (range(size) for size in numbers.shape)

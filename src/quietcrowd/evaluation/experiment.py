@@ -393,7 +393,6 @@ def _row(
 
 
 def _standard_error(values: Any) -> float:
-    """Return the standard error of a mean; 0 for a single value, which is not random."""
     if len(values) < 2 or np.isnan(values).any():
         return 0.0
     return float(values.std(ddof=1) / np.sqrt(len(values)))

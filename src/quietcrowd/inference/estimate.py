@@ -379,7 +379,6 @@ class LabelEstimate(TruthEstimate[FrameT_co]):
 
     @override
     def _posterior(self) -> dict[str, pa.Array]:
-        """Return columns ``task``, ``label`` and ``probability``, a row per task and label."""
         chances = self._chances()
         tasks, labels = chances.shape
         codes = np.tile(np.arange(labels), tasks).astype(self.domain.dtype)
@@ -446,7 +445,6 @@ class NumericEstimate(TruthEstimate[FrameT_co]):
 
     @override
     def _posterior(self) -> dict[str, pa.Array]:
-        """Return columns ``task``, ``level`` and ``quantile``, five rows per task."""
         levels, quantiles = self._pass_for_posterior()
         tasks = np.repeat(np.arange(len(quantiles)), len(levels))
         return {

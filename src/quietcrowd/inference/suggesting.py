@@ -108,7 +108,6 @@ def _allotted(errors: Floats, most: Counts, answers: int) -> Counts:
 
 
 def _pieces(errors: Floats) -> tuple[Floats, Counts]:
-    """Return values per report and lengths of the pieces of each task's concave majorant."""
     tasks, last = len(errors), len(_SIZES) - 1
     values, lengths = np.zeros((tasks, last)), np.zeros((tasks, last), np.int64)
     start = np.zeros(tasks, np.intp)

@@ -234,7 +234,6 @@ def candidates(facts: PublicFacts) -> tuple[dict[str, Mechanism], list[str]]:
 def _variants(
     kind: str, maker: type[Mechanism], facts: PublicFacts
 ) -> list[tuple[str, dict[str, Any]]]:
-    """Return names and parameters, other than the loss, to try."""
     known = fields_dict(maker)
     if "fill" in known:  # unanswered tasks are not reported
         return [(f"{kind}:fill=none", {"fill": None})]
@@ -298,7 +297,6 @@ def may_be_best(errors: Sequence[Sequence[float]]) -> list[int]:
 def _ranked(
     names: Sequence[str], mechanisms: Sequence[Mechanism], errors: Sequence[Sequence[float]]
 ) -> tuple[RankedMechanism, ...]:
-    """Return rows in order of error, those with most crowds first."""
     most = max(map(len, errors))
     order = sorted(range(len(names)), key=lambda i: (len(errors[i]) < most, np.mean(errors[i])))
     best = errors[order[0]]

@@ -102,8 +102,6 @@ def _curve(
     seed: int,
     **about: Any,
 ) -> Curve:
-    """Return the curve of simulated errors; `at` returns the epsilon and the size at a place."""
-
     def made(place: float) -> tuple[Mechanism, CrowdSize]:
         epsilon, size = at(place)
         return mechanism_within(maker, assumption.domain, epsilon, size, per), size

@@ -148,7 +148,6 @@ def _flat(record: Any, prefix: str = "") -> Iterator[tuple[str, npt.NDArray[Any]
 
 
 def _record(kind: Any, arrays: Mapping[str, npt.NDArray[Any]], prefix: str) -> Any:
-    """Rebuild a record from the arrays of `_flat`."""
     fields: dict[str, Any] = {}
     for name, attribute in attrs.fields_dict(attrs.resolve_types(kind)).items():
         inner = attribute.type

@@ -76,7 +76,6 @@ class DaskExecutor(Executor):
         given: GivenT,
         most: int,
     ) -> Iterator[tuple[T, tuple[int, ...]]]:
-        """Yield (sum, indices) for groups of at most `most` partitions."""
         threads = self._assign(indices)
         size = max(1, min(most, math.ceil(len(indices) / (TASKS_PER_THREAD * threads))))
         if self._job[0] is not job:
@@ -203,7 +202,6 @@ class _Sent:
 
 @lru_cache(maxsize=4)
 def _open(sent: _Sent) -> Any:
-    """Unpickle the job, once per worker."""
     from distributed import get_worker
 
     try:

@@ -53,7 +53,6 @@ class Reader:
         )
 
     def _values(self, rows: Rows) -> tuple[dict[str, pa.Array], npt.NDArray[np.bool_]]:
-        """Return encoded columns, and a mask of rows inside the domain."""
         source = self.source
         domains: dict[str, Domain] = {"label": source.domain}
         if source.mechanism is not None and source.mechanism.participation_domain is not None:
@@ -76,7 +75,6 @@ class Reader:
         return columns, inside
 
     def _codes(self, column: pa.ChunkedArray) -> npt.NDArray[np.int32]:
-        """Return the worker code of each row; new workers get new codes."""
         codes, ids = dictionary_codes(column)
         places = self._workers.codes(pc.cast(ids, plain_type(ids.type)))
         rows: npt.NDArray[np.int32] = places[codes]
@@ -111,7 +109,6 @@ class Workers:
         return found
 
     def _look_up(self, ids: pa.Array, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32]:
-        """Return the codes of ids, or -1 for new ids."""
         codes = np.full(len(ids), -1, np.int32)
         if not self._count:
             return codes

@@ -297,7 +297,6 @@ def _from_note(place: Path, note: Mapping[str, Any], workers: pa.Table) -> Store
 
 
 def _domains(domain: Domain, mechanism: Mechanism | None) -> dict[str, Domain]:
-    """Return the domains of the arrays that contain answers."""
     domains = {"values": domain}
     if mechanism is not None and mechanism.participation_domain is not None:
         domains["participation"] = mechanism.participation_domain

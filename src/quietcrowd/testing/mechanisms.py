@@ -249,7 +249,6 @@ def _check_law(
 def _check_counts(
     counts: npt.NDArray[np.int64], probabilities: npt.NDArray[np.float64], total: int
 ) -> None:
-    """Compare each count with its binomial distribution; a normal one has other tails."""
     chances = np.clip(probabilities, 0.0, 1.0)
     tails = np.minimum(at_most(counts, total, chances), at_least(counts, total, chances))
     assert (2 * len(counts) * tails >= RISK).all(), (

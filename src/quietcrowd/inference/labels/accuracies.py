@@ -24,7 +24,7 @@ from quietcrowd._core import (
     table_cavities,
 )
 from quietcrowd.inference import integer_sums
-from quietcrowd.inference.labels.cavity import CavityVotes, ReportLaws
+from quietcrowd.inference.labels.reports import CavityVotes, ReportLaws
 from quietcrowd.inference.partition import Partition, Summary
 
 _Floats = npt.NDArray[np.float64]
@@ -295,7 +295,6 @@ class Accuracies:
 
 
 def _rates(tables: _Floats, labels: int) -> _Floats | None:
-    """Return the rates of each channel, or None if they differ from label to label."""
     inner = tables[:, :labels, :labels]
     same = np.eye(labels, dtype=bool)
     keep, other = inner[:, same], inner[:, ~same]
@@ -356,7 +355,6 @@ def _laws(labels: int) -> tuple[_Floats, npt.NDArray[np.intp], _Floats]:
 
 
 def _untold(labels: int) -> _Floats:
-    """Return the distribution of accuracies before any report."""
     laws, _, weights = _laws(labels)
     shares = np.exp(weights)
     law: _Floats = shares @ laws / shares.sum()

@@ -210,6 +210,5 @@ def _votes(state: ConfusionState | None) -> OwnVotes:
 
 
 def _to_32_bits(logs: npt.NDArray[np.float64], bits: int) -> npt.NDArray[np.int32]:
-    """Round to multiples of ``2**-bits``."""
     limits = np.iinfo(np.int32)
     return np.clip(np.rint(np.ldexp(logs, bits)), limits.min, limits.max).astype(np.int32)

@@ -213,7 +213,6 @@ def prior_crowd(
 
 
 def _first_mistakes(labels: int) -> float:
-    """Return the probability of each wrong answer in the first pass."""
     return (1.0 - FIRST_ACCURACY) / max(labels - 1, 1)
 
 
@@ -233,5 +232,4 @@ def fixed_logarithms(frequencies: Floats) -> npt.NDArray[np.int64]:
 
 
 def _to_32_bits(logs: Floats) -> npt.NDArray[np.int32]:
-    """Round log-odds to the stored unit."""
     return np.rint(np.ldexp(logs, FRACTION_BITS)).astype(np.int32)

@@ -94,12 +94,10 @@ class DawidSkeneModel(ConfusionModel["DawidSkene", ConfusionState]):
 
     @cached_property
     def _added(self) -> float:
-        """Number of answers that are added to one row of a worker's record."""
         return self.method.smoothing * max(self.summary.labels, 2) + self.method.trust
 
     @cached_property
     def _longest_record(self) -> float:
-        """Largest number of answers in a worker's record."""
         return self.summary.most_answers + self._added
 
     @cached_property

@@ -110,7 +110,6 @@ def _look(
     *,
     mistakes_too: bool,
 ) -> _Learned:
-    """Estimate all workers from their expected reports and the crowd."""
     labels, kinds = reports.labels, len(reports.tables)
     shape = (reports.workers + 1, reports.reports, labels)
     log_odds, votes = np.empty(shape, np.int32), np.empty(shape, np.int32)

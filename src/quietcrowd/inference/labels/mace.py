@@ -90,7 +90,6 @@ class MACEModel(ConfusionModel["MACE", SpammingState]):
 
     @property
     def _added(self) -> float:
-        """Number of answers that are added to a worker's record."""
         return self.method.trust + self.summary.labels * self.method.smoothing
 
 

@@ -10,10 +10,9 @@ from typing_extensions import override
 
 from quietcrowd.inference import integer_sums
 from quietcrowd.inference.model import Extension, State, Tally
-from quietcrowd.inference.numbers.answering import Answering
 from quietcrowd.inference.numbers.model import SquaredErrors
 from quietcrowd.inference.numbers.report_bins import BINS, NormalTruths
-from quietcrowd.inference.numbers.trials import Trial
+from quietcrowd.inference.numbers.trials import Answering, Trial
 from quietcrowd.inference.partition import Summary
 
 CELLS = 4096

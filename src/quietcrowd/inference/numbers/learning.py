@@ -6,11 +6,10 @@ from attrs import evolve
 
 from quietcrowd._core import weigh_laws
 from quietcrowd.inference import integer_sums
-from quietcrowd.inference.numbers.answering import Answering
 from quietcrowd.inference.numbers.crowd import LEAST_LENGTH, TINY, NumberState, NumberTally
 from quietcrowd.inference.numbers.report_bins import BINS, ErrorLaws
 from quietcrowd.inference.numbers.sweep import BinModel
-from quietcrowd.inference.numbers.trials import Trial, first_truths
+from quietcrowd.inference.numbers.trials import Answering, Trial, first_truths
 
 CROWD_TRUST = 5.0
 """Number of workers that the prior of each error distribution counts as."""
@@ -62,7 +61,6 @@ def lower_bound(model: BinModel, tally: NumberTally, state: NumberState) -> floa
 
 
 def _weights(logs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return probabilities; the last axis sums to 1."""
     weights = np.exp(logs - logs.max(axis=-1, keepdims=True))
     shares: npt.NDArray[np.float64] = weights / weights.sum(axis=-1, keepdims=True)
     return shares

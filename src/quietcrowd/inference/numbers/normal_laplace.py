@@ -42,7 +42,6 @@ def _scale(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
 def _check(
     wrong: npt.NDArray[np.bool_], rule: str, values: npt.NDArray[np.float64], way_out: str
 ) -> None:
-    """Raise ParameterError that names the first wrong entry, if any."""
     if wrong.any():
         place = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
         at = f" at {', '.join(map(str, place))}" if place else ""

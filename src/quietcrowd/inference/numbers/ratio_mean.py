@@ -128,7 +128,6 @@ def _plausible(variance: float) -> float:
 
 
 def _kept(signal: float, noise: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the fraction of a deviation that is not noise."""
     return signal / (signal + noise)
 
 

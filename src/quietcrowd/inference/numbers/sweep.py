@@ -216,7 +216,6 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
         return tally
 
     def _place(self, placed: npt.NDArray[np.float64], state: NumberState) -> _Places:
-        """Return the places of reports that are given in bins."""
         if self.bounded is not None:
             return _place_bounded(placed, self.bounded)
         scale, last = self.noise_scale(state), BINS - 1.0
@@ -266,7 +265,6 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
 
 
 def _place_bounded(placed: npt.NDArray[np.float64], law: BoundedLaw) -> _Places:
-    """Return the places of bounded reports that are given in bins."""
     low, numbers = law.grid.low, law.numbers
     own = (low - numbers.origin + placed * (law.grid.width / (BINS - 1.0))) / numbers.step
     columns = bounded_columns(law, np.rint(own).astype(np.int64))

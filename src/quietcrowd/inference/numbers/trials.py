@@ -1,4 +1,7 @@
-"""Grid search, in the first sweeps, of the truths' distribution and the fraction of answers."""
+"""Fractions of reports that are answers, and the grid search in the first sweeps.
+
+The search is for the truths' distribution and, if all tasks are reported, the mean fraction.
+"""
 
 import math
 from typing import NamedTuple, Self, TypeAlias
@@ -6,11 +9,118 @@ from typing import NamedTuple, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 from attrs import evolve, frozen
+from scipy import special
 
-from quietcrowd.inference.numbers.answering import Answering
+from quietcrowd.inference import integer_sums
 from quietcrowd.inference.numbers.report_bins import NormalTruths
 
 Floats: TypeAlias = npt.NDArray[np.float64]
+
+FIRST_LIKENESS = 100.0
+"""Initial concentration of the crowd's Beta distribution."""
+
+MOST_LOGIT = math.log(999.0)
+LEAST_LIKENESS, MOST_LIKENESS = math.log(1.0), math.log(1000.0)
+SEARCHES = 12
+
+
+@frozen(kw_only=True, eq=False)
+class Answering:
+    """Beta distributions of the fraction of a worker's reports that are answers.
+
+    The crowd's has a mean with log-odds `logit` and a log concentration `log_likeness`. `own`,
+    shape (workers, 2), has the parameters of posteriors: the crowd's plus expected counts.
+    """
+
+    logit: float
+    log_likeness: float
+    own: Floats
+
+    @classmethod
+    def first(cls, share: float, workers: int) -> Self:
+        """Return the state before any report, for a given mean fraction."""
+        law = cls(
+            logit=math.log(share / (1.0 - share)),
+            log_likeness=math.log(FIRST_LIKENESS),
+            own=np.zeros((workers, 2)),
+        )
+        return evolve(law, own=np.tile(law.crowd, (workers, 1)))
+
+    @property
+    def crowd(self) -> Floats:
+        """Parameters of the crowd's Beta distribution, shape (2,)."""
+        share = 1.0 / (1.0 + math.exp(-self.logit))
+        return math.exp(self.log_likeness) * np.array([share, 1.0 - share])
+
+    @property
+    def shares(self) -> Floats:
+        """Mean fraction of each worker's reports that are answers, shape (workers,)."""
+        shares: Floats = self.own[:, 0] / self.own.sum(axis=1)
+        return shares
+
+    @property
+    def logs(self) -> Floats:
+        """Mean log probability of an answer and of no answer, shape (workers, 2)."""
+        logs: Floats = special.digamma(self.own)
+        logs -= special.digamma(self.own.sum(axis=1, keepdims=True))
+        return logs
+
+    def take(self, positions: npt.NDArray[np.intp]) -> Self:
+        """Select workers by position; -1 is a new worker with the crowd's distribution."""
+        own = self.own[positions]
+        own[positions < 0] = self.crowd
+        return evolve(self, own=own)
+
+    def learned(self, answered: Floats, reports: npt.NDArray[np.int64]) -> Self:
+        """Update each worker's posterior by its expected answers, then the crowd's distribution."""
+        counts = np.stack([answered, np.maximum(reports - answered, 0.0)], axis=1)
+        own = counts + self.crowd
+        return evolve(self, own=own)._like_crowd(reports > 0)
+
+    def objective(self, reports: npt.NDArray[np.int64]) -> float:
+        """Return this model's part of the lower bound: a report adds its mean log of an answer."""
+        heard, logs, crowd = reports > 0, self.logs, self.crowd
+        terms = reports * logs[:, 0] + _log_beta(self.own) - _log_beta(crowd)
+        terms += np.sum((crowd - self.own) * logs, axis=1)
+        return integer_sums.exact_sum(np.where(heard, terms, 0.0), len(heard)) + self._log_prior
+
+    @property
+    def _log_prior(self) -> float:
+        """Log prior of the crowd's distribution, up to a constant: the logit is logistic."""
+        return -self.logit - 2.0 * math.log1p(math.exp(-self.logit))
+
+    def _like_crowd(self, heard: npt.NDArray[np.bool_]) -> Self:
+        """Fit the crowd's distribution by coordinate search; its value never decreases."""
+        count = int(heard.sum())
+        sums = [integer_sums.exact_sum(logs[heard], len(heard)) for logs in self.logs.T]
+
+        def value(law: Self) -> float:
+            crowd = law.crowd
+            return float(crowd @ sums - count * _log_beta(crowd)) + law._log_prior
+
+        best, steps = self, np.array([0.5, 0.5])
+        for _ in range(SEARCHES):
+            moves = [sign * side * steps for side in np.eye(2) for sign in (-1.0, 1.0)]
+            found = max((best._moved(*move) for move in moves), key=value)
+            if value(found) > value(best):
+                best = found
+            else:
+                steps /= 2.0
+        own = np.where(heard[:, np.newaxis], best.own, best.crowd)
+        return evolve(best, own=own)
+
+    def _moved(self, logit: float, log_likeness: float) -> Self:
+        return evolve(
+            self,
+            logit=min(max(self.logit + logit, -MOST_LOGIT), MOST_LOGIT),
+            log_likeness=min(max(self.log_likeness + log_likeness, LEAST_LIKENESS), MOST_LIKENESS),
+        )
+
+
+def _log_beta(numbers: Floats) -> Floats:
+    logs: Floats = special.betaln(numbers[..., 0], numbers[..., 1])
+    return logs
+
 
 FIRST_SHARES = (0.5, 0.03, 0.15, 0.3, 0.7, 0.85, 0.97)
 """Fractions of answers to try, if unanswered tasks are reported, too."""

@@ -134,7 +134,6 @@ class BradleyTerry:
 
 
 def _ids(given: pa.Array | None, pairs: Pairs) -> pa.Array:
-    """Return the item ids in their original type."""
     if len(pairs.items) > MOST_ITEMS:
         raise ParameterError(
             "inference.too-many-items", count=len(pairs.items), most_items=MOST_ITEMS
@@ -145,7 +144,6 @@ def _ids(given: pa.Array | None, pairs: Pairs) -> pa.Array:
 
 
 def _check_groups(pairs: Pairs, asked: npt.NDArray[np.int64], ids: pa.Array) -> None:
-    """Raise AnswerError unless comparisons connect all items."""
     edges = coo_array((asked, (pairs.left, pairs.right)), shape=(len(ids), len(ids))).tocsr()
     edges.eliminate_zeros()
     groups, group = connected_components(edges, directed=False)

@@ -148,7 +148,6 @@ def _factor(comparisons: Comparisons, scores: Floats) -> tuple[tuple[Floats, boo
 
 
 def _off_the_saddle(comparisons: Comparisons, scores: Floats) -> Floats:
-    """Return the unit vector of largest positive curvature."""
     _, directions = linalg.eigh(comparisons.information(scores), subset_by_index=[0, 0])
     found: Floats = directions[:, 0]
     return found
@@ -214,7 +213,6 @@ class ComparisonReports:
 
 
 def _logs_of_sides(answers: Answers, mechanism: Any) -> npt.NDArray[np.float64]:
-    """Return the log-likelihoods of left and of right, shape (2, rows)."""
     places = _places_of(answers.domain)
     if mechanism is None:
         with np.errstate(divide="ignore"):

@@ -188,7 +188,6 @@ def _span(law: SetLaw) -> float:
 
 
 def _constant_likelihoods(law: SetLaw) -> tuple[float, float]:
-    """Return `SetWorkers.constant_base` and `SetWorkers.constant_gain`."""
     gain = float(law.ratio - 1)
     return 1.0 + gain * (1.0 - CONSTANT_RATE) * law.members / law.labels, gain * CONSTANT_RATE
 
@@ -323,7 +322,6 @@ def _look(
 def _learned_mistakes(
     units: CrowdUnits, law: SetLaw, tally: SetTally, state: SetState, prior: Floats
 ) -> Floats:
-    """Return the most probable distribution of mistakes."""
     if not asks_for_mistakes(state):
         return state.mistakes
     told = tally.mistaken.T / mistake_unit(units)
