@@ -459,15 +459,7 @@ class Answers:
         return evolve(self, domain=domain, values=values)
 
     def without_null(self, null: npt.NDArray[np.bool_], domain: Domain) -> Answers:
-        """Return the table without NULL reports, which `dropped` counts.
-
-        Parameters
-        ----------
-        null : ndarray of bool, shape (answers,)
-            Mask of NULL reports.
-        domain : Domain
-            Domain of the remaining values.
-        """
+        """Return the table without NULL reports, which `dropped` counts, in their domain."""
         kept_before = np.concatenate([[0], np.cumsum(~null)])
         return evolve(
             self,

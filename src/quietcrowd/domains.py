@@ -51,20 +51,7 @@ class Domain(ABC):
 
     @abstractmethod
     def encode(self, column: pa.ChunkedArray) -> tuple[Values, npt.NDArray[np.bool_]]:
-        """Convert a column of answers to stored values.
-
-        Parameters
-        ----------
-        column : pyarrow.ChunkedArray, shape (n,)
-            Answers.
-
-        Returns
-        -------
-        values : ndarray, shape (n,)
-            Codes or numbers of the domain's `dtype`.
-        inside : ndarray of bool, shape (n,)
-            Whether each answer is in the domain; other values have no meaning.
-        """
+        """Convert answers to codes or numbers, and a mask of those that are in the domain."""
 
     @abstractmethod
     def decode(self, values: Values) -> pa.Array:
@@ -213,10 +200,7 @@ class FiniteDomain(Domain):
         }
 
     def code(self, value: object) -> int | None:
-        """Return the position of a label, or None if it is not in the domain.
-
-        A text matches the label that it represents: ``"3"`` and ``"3.0"`` match ``3``.
-        """
+        """Return the position of a label or of its text, or None if it is not in the domain."""
         if isinstance(value, str):
             code = self._codes_of_texts.get(value)
             if code is None and _family(self.labels[0]) is float and _NUMBER.fullmatch(value):

@@ -4,8 +4,6 @@ A poll has one question and one report per worker. A shuffler publishes the repo
 and in random order, which contains no more than their counts. See ``docs/theory/shuffling.md``.
 """
 
-from __future__ import annotations
-
 import math
 import textwrap
 import warnings
@@ -111,7 +109,7 @@ class PollResult:
         reach: Floats = np.ptp(self._inverse, axis=0) / self.workers
         return reach
 
-    def guarantee(self, *, honest: int, delta: float) -> ShuffledGuarantee:
+    def guarantee(self, *, honest: int, delta: float) -> "ShuffledGuarantee":
         """Return the guarantee of one report; see `shuffled_guarantee`."""
         return shuffled_guarantee(self.mechanism, honest=honest, delta=delta)
 

@@ -1,7 +1,5 @@
 """Domains of reports that answers do not have: NULL, sets, and unbounded numbers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from functools import lru_cache
@@ -81,7 +79,7 @@ class OrNull(Domain):
 
     @classmethod
     @override
-    def _from_parameters(cls, parameters: Mapping[str, Any]) -> OrNull:
+    def _from_parameters(cls, parameters: Mapping[str, Any]) -> "OrNull":
         return cls(domain=Domain.from_dict(parameters["domain"]))  # type: ignore[arg-type]
 
 
@@ -147,7 +145,7 @@ class LabelSets(Domain):
 
     @classmethod
     @override
-    def _from_parameters(cls, parameters: Mapping[str, Any]) -> LabelSets:
+    def _from_parameters(cls, parameters: Mapping[str, Any]) -> "LabelSets":
         domain = Domain.from_dict(parameters["domain"])
         return cls(domain=domain, members=parameters["members"])  # type: ignore[arg-type]
 

@@ -1,7 +1,5 @@
 """Experiments: randomize the same crowd many times, and score several methods on the reports."""
 
-from __future__ import annotations
-
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -272,7 +270,7 @@ class Experiment:
                 skipped.append(sentence)
         return len(unable) < len(self.methods)
 
-    def _cells(self, domain: Domain, sizes: _Sizes, skipped: list[str]) -> Iterator[_Cell]:
+    def _cells(self, domain: Domain, sizes: "_Sizes", skipped: list[str]) -> Iterator[_Cell]:
         for epsilon in self.epsilons:
             seen = set()
             for name, maker in self.mechanisms.items():

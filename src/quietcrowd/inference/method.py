@@ -24,29 +24,14 @@ STORED_AS = {"max_iter": "max_iterations", "tol": "tolerance", "random_state": "
 class TruthInference(ABC):
     """A method: immutable parameters, without data. `bind` gives its model of some data.
 
-    Parameters
-    ----------
-    max_iter : int
-        Largest number of iterations.
-    tol : float
-        The loop has converged if the objective per answer changes by at most this.
-    random_state : int or numpy.random.Generator
-        Ties are broken by a hash of it and the id of the task; a generator draws an integer.
+    The loop makes at most `max_iter` iterations. It has converged if the objective per answer
+    changes by at most `tol`. Ties are broken by a hash of `random_state`, from which a generator
+    draws an integer, and the id of the task.
 
-    Attributes
-    ----------
-    reads_answers : bool
-        Whether the method accepts non-private answers.
-    corrects_quality : bool
-        Whether it removes the noise from the workers' quality, though not from the truths.
-    counts_filled : bool
-        Whether it counts what was filled in for no answer as an answer, though it knows the noise.
-    errors_from_model : bool
-        Whether standard errors are those of a model of the answers, which needs one answer a task.
-    enough_at_limit : bool
-        Whether the default limit of iterations suffices without convergence.
-    suggests_tasks : bool
-        Whether its models are `SuggestsTasks`.
+    The class says whether a method `reads_answers` that are non-private; `corrects_quality` of the
+    workers for the noise, though not the truths; knows the noise, but `counts_filled` answers; has
+    `errors_from_model`, which need one answer a task; has `enough_at_limit` of iterations without
+    convergence; or `suggests_tasks`, by models that are `SuggestsTasks`.
     """
 
     name: ClassVar[str]

@@ -1,7 +1,5 @@
 """Models: a truth-inference method bound to the data, and the records that its sweeps exchange."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any, Generic, Protocol, Self, TypeVar, runtime_checkable
@@ -45,7 +43,7 @@ class Tally:
             **{name: _added(getattr(self, name), getattr(other, name)) for name in names}
         )
 
-    def extended(self, extension: Extension) -> Self:
+    def extended(self, extension: "Extension") -> Self:
         """Return the tally for the workers and units of more answers."""
         raise NotImplementedError(f"{type(self).__name__} is extended by its model")
 
@@ -124,7 +122,7 @@ class Model(ABC, Generic[MethodT, StateT, TallyT]):
         """Return the first state, from that of an earlier estimate by the method `earlier`."""
         return state
 
-    def extend_tally(self, tally: TallyT, extension: Extension) -> TallyT:
+    def extend_tally(self, tally: TallyT, extension: "Extension") -> TallyT:
         """Return the tally of an earlier pass for the workers and units of more answers."""
         return tally.extended(extension)
 

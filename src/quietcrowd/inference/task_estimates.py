@@ -1,7 +1,5 @@
 """Arrays with one entry per task that a sweep fills, and how far they scatter."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any, Self
@@ -43,7 +41,7 @@ class LabelEstimates(Estimates):
     tied: npt.NDArray[np.bool_]
 
     @classmethod
-    def empty(cls, tasks: int, dtype: npt.DTypeLike) -> LabelEstimates:
+    def empty(cls, tasks: int, dtype: npt.DTypeLike) -> "LabelEstimates":
         """Allocate estimates of n tasks."""
         return cls(
             truths=np.zeros(tasks, dtype),
@@ -60,7 +58,7 @@ class NumericEstimates(Estimates):
     spread: npt.NDArray[np.float64]
 
     @classmethod
-    def empty(cls, tasks: int) -> NumericEstimates:
+    def empty(cls, tasks: int) -> "NumericEstimates":
         """Allocate estimates of n tasks."""
         return cls(truths=np.zeros(tasks), standard_error=np.zeros(tasks), spread=np.zeros(tasks))
 

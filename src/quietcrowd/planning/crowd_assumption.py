@@ -1,7 +1,5 @@
 """Assumptions of a requester about the crowd, before anyone answers."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
@@ -60,7 +58,7 @@ class CrowdAssumption(ABC):
         """Factor of at least 1 by which intervals are wider than the simulated crowds indicate."""
         return 1.0
 
-    def world(self, draw: int) -> CrowdAssumption:  # noqa: ARG002
+    def world(self, draw: int) -> "CrowdAssumption":  # noqa: ARG002
         """Return the distribution of the crowd of one draw."""
         return self
 

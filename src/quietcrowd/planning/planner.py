@@ -1,7 +1,5 @@
 """Plans of campaigns: simulated errors, and the rows made of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import count
@@ -224,7 +222,7 @@ def _cells(
     size: CrowdSize,
     per: Per,
     skipped: list[str],
-) -> list[PlannedCell]:
+) -> "list[PlannedCell]":
     method, labels = NoiseAware(), isinstance(domain, FiniteDomain)
     found = []
     for name, maker in makers.items():

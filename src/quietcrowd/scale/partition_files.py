@@ -3,8 +3,6 @@
 Kernels rely on valid arrays, so that `verify_partition` must run before the first use.
 """
 
-from __future__ import annotations
-
 import mmap
 import re
 import sys
@@ -48,7 +46,7 @@ class PartitionRecord:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, data: Any, names: Iterable[str]) -> PartitionRecord:
+    def from_dict(cls, data: Any, names: Iterable[str]) -> "PartitionRecord":
         """Parse the output of `to_dict`; raise FormatError unless it has the arrays `names`."""
         try:
             record = cls(**data)

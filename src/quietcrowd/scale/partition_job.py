@@ -4,8 +4,6 @@ Histograms of workers' accuracies need hundreds of bytes per worker, more memory
 about workers. So they are computed for blocks of workers and stored in a file.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
@@ -47,7 +45,7 @@ class HistogramFile:
     file: Any
 
     @classmethod
-    def write(cls, blocks: Iterable[npt.NDArray[np.int64]], file: Any) -> HistogramFile:
+    def write(cls, blocks: Iterable[npt.NDArray[np.int64]], file: Any) -> "HistogramFile":
         """Write blocks of workers, in order, to an empty file, which stays open."""
         workers, row = 0, ()
         for block in blocks:

@@ -1,7 +1,5 @@
 """Reading of rows into a store: encode workers and labels, and spill rows by partition."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +22,7 @@ SKIPPED = -1
 class Reader:
     """Encoder of rows, which it adds to a spill; `skip` drops invalid answers."""
 
-    def __init__(self, source: Source, spill: Spill, *, skip: bool) -> None:
+    def __init__(self, source: Source, spill: "Spill", *, skip: bool) -> None:
         self.source, self.spill, self.skip = source, spill, skip
         self._workers = Workers()
         self.rows = self.skipped = 0

@@ -1,7 +1,5 @@
 """Parquet files of answers or reports, read in batches of rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -57,7 +55,7 @@ class Source:
     @classmethod
     def of_answers(
         cls, paths: Sequence[Path], domain: Domain, names: tuple[str, str, str]
-    ) -> Source:
+    ) -> "Source":
         """Make a source of non-private answers; raise FormatError for other files."""
         for path in paths:
             _check_suffix(path)
@@ -67,7 +65,7 @@ class Source:
         return cls(paths=tuple(paths), names=names, domain=domain)
 
     @classmethod
-    def of_reports(cls, paths: Sequence[Path]) -> Source:
+    def of_reports(cls, paths: Sequence[Path]) -> "Source":
         """Make a source of reports; errors as in `quietcrowd.read_reports`."""
         for path in paths:
             _check_suffix(path)

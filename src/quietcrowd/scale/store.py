@@ -1,7 +1,5 @@
 """Stores: directories of answers or reports, partitioned by task."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping
@@ -146,19 +144,7 @@ class Store:
     def partition(self, index: int, known_truths: npt.NDArray[Any] | None = None) -> Partition:
         """Map a partition into memory; the mapping ends with the arrays.
 
-        The first call for a partition verifies all its files.
-
-        Parameters
-        ----------
-        index : int
-            Position in `partitions`.
-        known_truths : ndarray, shape (tasks,), optional
-            See `Partition`; by default no label is known.
-
-        Raises
-        ------
-        FormatError
-            If a file is damaged.
+        The first call for a partition verifies all its files. By default no truth is known.
         """
         folder = self.folder / partition_name(index)
         domains = _domains(self.domain, self.mechanism)
@@ -218,7 +204,7 @@ class Store:
         (self.folder / NOTE).write_text(json.dumps(self._note(), indent=1) + "\n")
 
     @classmethod
-    def open(cls, folder: str | Path) -> Store:
+    def open(cls, folder: str | Path) -> "Store":
         """Open a store.
 
         Raises

@@ -4,8 +4,6 @@ Each report is compared with what all others say about its task, and the distrib
 in the crowd is learned from all workers. Derivation and checks: ``docs/theory/workers-quality.md``.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
@@ -111,7 +109,7 @@ class Accuracies:
     answering: _Floats
 
     @classmethod
-    def of(cls, summary: Summary) -> Accuracies:
+    def of(cls, summary: Summary) -> "Accuracies":
         """Return the estimation for all reports."""
         law, labels = summary.report_law, summary.labels
         everybody = np.ones(summary.workers)

@@ -1,7 +1,5 @@
 """GLAD: workers of different ability, tasks of different difficulty."""
 
-from __future__ import annotations
-
 import math
 from functools import cached_property
 from typing import ClassVar, Self
@@ -53,7 +51,7 @@ class EasinessEstimates(LabelEstimates):
 
     @classmethod
     @override
-    def empty(cls, tasks: int, dtype: npt.DTypeLike) -> EasinessEstimates:
+    def empty(cls, tasks: int, dtype: npt.DTypeLike) -> "EasinessEstimates":
         return cls(
             truths=np.zeros(tasks, dtype),
             confidence=np.zeros(tasks, np.float64),

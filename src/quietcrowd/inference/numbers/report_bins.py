@@ -7,8 +7,6 @@ distribution. Within the range, a few cells of reports near each end have a fact
 distribution by distance.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import lru_cache
@@ -260,14 +258,14 @@ class NormalTruths:
         """Return the log posterior of the best distribution on bins under this prior."""
         return _values([self], counts)[0]
 
-    def moved(self, mean: float, log_spread: float) -> NormalTruths:
+    def moved(self, mean: float, log_spread: float) -> "NormalTruths":
         """Return this distribution after a step, within bounds."""
         return NormalTruths(
             mean=min(max(self.mean + mean, 0.0), 1.0),
             log_spread=min(max(self.log_spread + log_spread, _LEAST_SPREAD), _MOST_SPREAD),
         )
 
-    def climbed(self, counts: Floats) -> NormalTruths:
+    def climbed(self, counts: Floats) -> "NormalTruths":
         """Maximize `value` by coordinate search; it never decreases."""
         best, value, steps = self, self.value(counts), np.array([0.05, 0.3])
         for _ in range(_SEARCHES):

@@ -5,8 +5,6 @@ log-likelihood of the reports plus the log density of a normal prior on the scor
 ``docs/theory/paired-comparisons.md``.
 """
 
-from __future__ import annotations
-
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -180,7 +178,7 @@ class ComparisonReports:
     backend: Backend = "pandas"
 
     @classmethod
-    def of(cls, data: Any, mechanism: Any, duplicates: Duplicates) -> ComparisonReports:
+    def of(cls, data: Any, mechanism: Any, duplicates: Duplicates) -> "ComparisonReports":
         """Read the arguments of `BradleyTerry.fit`, and raise its errors."""
         if isinstance(data, Reports):
             if mechanism is not None:
