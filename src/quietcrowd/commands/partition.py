@@ -70,7 +70,7 @@ class StoreOptions(PossibleAnswers, OnServer):
                 n_jobs=None if self.campaign is None else 1,
                 progress=sys.stderr.isatty(),
             )
-        _tell(store)
+        _print(store)
 
     def _check(self, sources: list[Path], columns: str) -> None:
         changed = (columns, self.duplicates, self.drop_invalid)
@@ -100,7 +100,7 @@ def _few_rows_each(file: Path) -> int:
     return min(max(1, round(rows / _ROWS_OF_CAMPAIGN)), MOST_PARTITIONS)
 
 
-def _tell(store: Store) -> None:
+def _print(store: Store) -> None:
     tell_dropped(store.dropped)
     left_out = store.dropped.null_reports
     null = f"{counted(left_out, 'NULL report')} left out; " * bool(left_out)

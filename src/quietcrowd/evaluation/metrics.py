@@ -132,7 +132,7 @@ class KnownNumbers(Score):
     ) -> tuple[float, ...]:
         distance = float("nan")
         if plain is not None:
-            moved = _weights(estimate) - _weights(plain)
+            moved = _worker_scores(estimate) - _worker_scores(plain)
             distance = float(np.abs(moved).sum() / 2.0)
         return (
             self.mean_absolute_error(estimate),
@@ -247,8 +247,8 @@ def score_for(answers: Answers, truths: Any, methods: Iterable[FittingMethod]) -
     return KnownLabels(answers, truths)
 
 
-def _weights(estimate: TruthEstimate[Any]) -> npt.NDArray[np.float64]:
+def _worker_scores(estimate: TruthEstimate[Any]) -> npt.NDArray[np.float64]:
     """Return weights of the workers, of labels their accuracies; 0 if unknown."""
     name = "weight" if isinstance(estimate, NumericEstimate) else "accuracy"
-    weights: npt.NDArray[np.float64] = np.nan_to_num(getattr(estimate, name))
-    return weights
+    scores: npt.NDArray[np.float64] = np.nan_to_num(getattr(estimate, name))
+    return scores

@@ -93,7 +93,7 @@ class Writer:
             batch = [job for job in batch if job.done.set_running_or_notify_cancel()]
             if batch:
                 self.tally.reach(QUEUE_DEPTH, len(batch) + self._queue.qsize())
-                self._settle(batch)
+                self._store(batch)
 
     def _next_batch(self) -> tuple[list[_Job], bool]:
         batch: list[_Job] = []
@@ -112,7 +112,7 @@ class Writer:
                 return batch, True
         return batch, False
 
-    def _settle(self, batch: list[_Job]) -> None:
+    def _store(self, batch: list[_Job]) -> None:
         try:
             taken = self._commit(batch)
         except Exception as error:

@@ -83,7 +83,7 @@ class Poll:
             typer.echo(_as_json(found, told, fewest, assumed=self.min_honest is None))
         elif self.output is None:
             print_frame(found.to_frame(), "--output shares.csv")
-        _tell(found, told, fewest, assumed=self.min_honest is None)
+        _print(found, told, fewest, assumed=self.min_honest is None)
 
 
 def _publish(reports: Sequence[Path], found: PollResult, told: ShuffledGuarantee) -> None:
@@ -145,7 +145,9 @@ def _as_json(
     )
 
 
-def _tell(found: PollResult, told: ShuffledGuarantee, fewest: int | None, *, assumed: bool) -> None:
+def _print(
+    found: PollResult, told: ShuffledGuarantee, fewest: int | None, *, assumed: bool
+) -> None:
     note(f"{counted(found.workers, 'report')} of one question, each of another worker.")
     note(str(told))
     if told.epsilon == told.local.total_epsilon > 0:

@@ -46,7 +46,7 @@ class Verify:
                 typer.echo(f"{one.path}: {one.reason}")
             if found.saved_page is not None:
                 typer.echo(f"saved page: SHA-384 {found.saved_page}")
-        _tell(found)
+        _print(found)
         if not found.same:
             raise typer.Exit(1)
 
@@ -62,7 +62,7 @@ def _asked(url: str, any_campaign: str) -> tuple[str, str]:
     return ServerAddress.read(url).url, any_campaign
 
 
-def _tell(found: Verification) -> None:
+def _print(found: Verification) -> None:
     what = f"{counted(found.files, 'file')} of {found.server}"
     if found.same:
         note(
