@@ -20,11 +20,9 @@ from quietcrowd.auditing.attack import (
     ends,
 )
 from quietcrowd.auditing.bounds import Statistic, compare, proven_deltas, proven_epsilon
-from quietcrowd.auditing.channels.sets import plan_sets
-from quietcrowd.auditing.channels.shift import plan_laplace, plan_shift
+from quietcrowd.auditing.channels.numbers import plan_bounded, plan_laplace, plan_shift
 from quietcrowd.auditing.channels.sketch import plan_sketch
-from quietcrowd.auditing.channels.table import plan_finite, plan_shared
-from quietcrowd.auditing.channels.weights import plan_bounded
+from quietcrowd.auditing.channels.table import plan_finite, plan_sets, plan_shared
 from quietcrowd.auditing.report import AuditReport
 from quietcrowd.auditing.reuse import MESSAGES, compare_devices, tasks_of_devices
 from quietcrowd.auditing.scores import strongest_pair

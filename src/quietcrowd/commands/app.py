@@ -53,9 +53,9 @@ COMMANDS: Table = {
                 {
                     "create": (
                         "Create links, each for one worker.",
-                        "campaign.invites:CreateInvites",
+                        "campaign.workers:CreateInvites",
                     ),
-                    "revoke": ("Revoke invites.", "campaign.invites:RevokeInvites"),
+                    "revoke": ("Revoke invites.", "campaign.workers:RevokeInvites"),
                 },
             ),
         },
@@ -78,8 +78,8 @@ COMMANDS: Table = {
             "create-key": ("Create a key for a requester.", "admin.keys:CreateKey"),
             "list-keys": ("List your keys.", "admin.keys:ListKeys"),
             "revoke-key": ("Revoke one of your keys.", "admin.keys:RevokeKey"),
-            "backup": ("Copy a database while its server runs.", "admin.copies:Backup"),
-            "restore": ("Restore a copy of a database.", "admin.copies:Restore"),
+            "backup": ("Copy a database while its server runs.", "admin.database:Backup"),
+            "restore": ("Restore a copy of a database.", "admin.database:Restore"),
             "migrate": ("Migrate a database to this version.", "admin.database:Migrate"),
             "clock": ("Compare the clock with the server's last day.", "admin.database:Clock"),
             "doctor": ("Check a database, its journal and its copies.", "admin.database:Doctor"),
@@ -248,8 +248,8 @@ _EXPECTED = (typer.TyperException, QuietcrowdError, OSError)
 
 
 def _shown(text: str) -> str:
-    streams = sys.modules.get("quietcrowd.commands.streams")
-    return text if streams is None else str(streams.shown(text))
+    files = sys.modules.get("quietcrowd.commands.files")
+    return text if files is None else str(files.shown(text))
 
 
 def _format_error(error: Exception) -> str:

@@ -17,10 +17,16 @@ from quietcrowd.answers import Answers
 from quietcrowd.commands import options
 from quietcrowd.commands.declare import argument, command, given_options, option, option_group
 from quietcrowd.commands.describe import describe_file
-from quietcrowd.commands.files import LIST_FORMATS, check_label_config
+from quietcrowd.commands.files import (
+    LIST_FORMATS,
+    STREAM,
+    check_label_config,
+    from_stdin,
+    place_of,
+    to_stdout,
+)
 from quietcrowd.commands.partition import StoreOptions
 from quietcrowd.commands.printing import counted, note, print_frame
-from quietcrowd.commands.streams import STREAM, from_stdin, place_of, to_stdout
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.formats import FORMATS, check_target, read_reports, read_table, write_table
 from quietcrowd.formats.answers import (

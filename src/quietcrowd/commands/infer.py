@@ -14,7 +14,16 @@ from quietcrowd.answers import Answers
 from quietcrowd.commands import options
 from quietcrowd.commands.choices import METHODS_LISTED, choose_method, method_option
 from quietcrowd.commands.declare import argument, command, option
-from quietcrowd.commands.files import LIST_FORMATS, PlainAnswers, check_outputs, is_store, read_gold
+from quietcrowd.commands.files import (
+    LIST_FORMATS,
+    STREAM,
+    PlainAnswers,
+    check_one_stream,
+    check_outputs,
+    from_stdin,
+    is_store,
+    read_gold,
+)
 from quietcrowd.commands.printing import (
     closing_words,
     note,
@@ -22,7 +31,6 @@ from quietcrowd.commands.printing import (
     print_frame,
     records_of,
 )
-from quietcrowd.commands.streams import STREAM, check_one_stream, from_stdin
 from quietcrowd.exceptions import ConvergenceWarning, ParameterError
 from quietcrowd.formats import read_reports, write_table
 from quietcrowd.formats.files import check_new

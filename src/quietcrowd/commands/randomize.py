@@ -10,15 +10,18 @@ from quietcrowd.commands import options
 from quietcrowd.commands.choices import Privacy, choose_mechanism
 from quietcrowd.commands.declare import argument, command, option
 from quietcrowd.commands.files import (
+    STREAM,
     PlainAnswers,
     check_outputs,
+    from_stdin,
     is_store,
+    place_of,
     read_ids,
     refuse_own_lists,
+    to_stdout,
 )
 from quietcrowd.commands.makers import BEST
 from quietcrowd.commands.printing import announce_exact_noise, counted, note, tell_guarantee
-from quietcrowd.commands.streams import STREAM, from_stdin, place_of, to_stdout
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import write_reports

@@ -3,14 +3,16 @@
 Nothing here needs pandas or the compiled core.
 """
 
-from quietcrowd.mechanisms.duchi import DuchiMechanism
-from quietcrowd.mechanisms.hybrid import HybridMechanism
+from quietcrowd.mechanisms.bounded_numbers import (
+    DuchiMechanism,
+    HybridMechanism,
+    PiecewiseMechanism,
+)
 from quietcrowd.mechanisms.laplace import LaplaceMechanism
 from quietcrowd.mechanisms.matrix_factorization import MatrixFactorization
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
-from quietcrowd.mechanisms.memo.memo import Memo
+from quietcrowd.mechanisms.memo import Memo
 from quietcrowd.mechanisms.optimal_mechanism import OptimalMechanism
-from quietcrowd.mechanisms.piecewise import PiecewiseMechanism
 from quietcrowd.mechanisms.randomized_response import RandomizedResponse
 from quietcrowd.mechanisms.subset_selection import SubsetSelection
 from quietcrowd.mechanisms.two_layer import TwoLayerRandomizedResponse

@@ -13,8 +13,8 @@ from typing_extensions import override
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import FiniteDomain
+from quietcrowd.mechanisms.channels.integer_weights import SetChannel
 from quietcrowd.mechanisms.channels.set_law import SetLaw, best_members
-from quietcrowd.mechanisms.channels.sets import SetChannel
 from quietcrowd.mechanisms.label_mechanism import at_least_two_labels, require_epsilon
 from quietcrowd.mechanisms.mechanism import Reports
 from quietcrowd.mechanisms.randomness import Randomness, Secret, word_source

@@ -17,8 +17,8 @@ from quietcrowd.campaign.device.draw import Draw
 from quietcrowd.campaign.device.noise_text import noise_sentences, noise_table
 from quietcrowd.campaign.device.questions import TaskQuestions, channel_hash
 from quietcrowd.exceptions import QuietcrowdError
-from quietcrowd.mechanisms.memo.worker_table import worker_table
 from quietcrowd.mechanisms.randomness import words_in_turn
+from quietcrowd.mechanisms.worker_table import worker_table
 
 REFUSED = "refused"
 

@@ -35,8 +35,8 @@ from quietcrowd.mechanisms.channels.noise import DiscreteLaplace
 from quietcrowd.mechanisms.channels.per_worker import UniformEpsilons
 from quietcrowd.mechanisms.channels.sketch import TaskProfile
 from quietcrowd.mechanisms.channels.table import TableChannel
-from quietcrowd.mechanisms.memo.worker_table import worker_table
 from quietcrowd.mechanisms.randomness import uniform_integers, words_in_turn
+from quietcrowd.mechanisms.worker_table import worker_table
 from quietcrowd.privacy.rounding import as_entered, ratio_up
 
 FOLDER = Path(__file__).parent / "vectors"

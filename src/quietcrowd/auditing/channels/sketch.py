@@ -29,7 +29,7 @@ from quietcrowd.auditing.attack import (
     ends,
     places,
 )
-from quietcrowd.auditing.channels.shift import laplace_peak
+from quietcrowd.auditing.channels.numbers import laplace_peak
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.mechanisms.channels.sketch import (
     UNIT,

@@ -1,4 +1,4 @@
-"""Attacks on mechanisms for labels, by the ratios of two rows of a table of integers."""
+"""Attacks on mechanisms for labels: tables of integers, and sets of labels."""
 
 import math
 from collections.abc import Sequence
@@ -29,11 +29,13 @@ from quietcrowd.auditing.attack import (
 )
 from quietcrowd.mechanisms.channels.base import TOTAL
 from quietcrowd.mechanisms.channels.per_worker import UniformFlips, WorkerLaw
+from quietcrowd.mechanisms.channels.set_law import SetLaw
 from quietcrowd.mechanisms.channels.table import TableChannel
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.privacy.loss import is_randomized_response
 from quietcrowd.privacy.rounding import log_ratio_up
 from quietcrowd.privacy.two_layer.weights import SharedWeight
+from quietcrowd.report_domains import sets_of
 
 
 def table_epsilon(weights: npt.NDArray[Any]) -> float:
@@ -174,3 +176,44 @@ def _shared_attacks(mechanism: Mechanism, law: SharedWeight, answers: int) -> li
     found.append(alone(found[0]))
     whole = attack(ALL, [0] * answers, [1] * answers, row_score, share=PART, whole=True)
     return [*found, whole]
+
+
+ONE, OTHER = 0, 1
+"""Codes of the two answers; all pairs are equivalent."""
+
+
+def plan_sets(law: SetLaw, answers: int) -> AuditPlan:
+    """Return the audit plan of a mechanism that reports sets of labels."""
+    epsilon = log_ratio_up(law.ratio)
+
+    def score(observed: Observed) -> Floats:
+        first = observed.cells[:, 0]
+        known = (first >= 0) & (first < law.count)
+        sets = sets_of(np.where(known, first, 0).astype(np.int64), law.labels, law.members)
+        held = (sets[:, :, np.newaxis] == (ONE, OTHER)).any(axis=1)
+        gains = epsilon * (held[:, ONE].astype(np.float64) - held[:, OTHER])
+        return np.where(known, gains, np.nan)
+
+    pair = Pair(name=VALUE, one=ONE, other=OTHER, score=score)
+    return taskwise_plan(
+        [pair],
+        answers,
+        plain=lambda row: np.full(len(row), np.nan),
+        epsilon=epsilon,
+        delta_at=partial(_sets_delta, law),
+        alike=float(_equal_sets(law)),
+        part=HALF,
+    )
+
+
+def _equal_sets(law: SetLaw) -> Fraction:
+    """Return the probability that two devices with the same answer send the same set."""
+    with_answer = math.comb(law.labels - 1, law.members - 1)
+    without = law.count - with_answer
+    return law.held**2 / with_answer + (1 - law.held) ** 2 / without
+
+
+def _sets_delta(law: SetLaw, epsilon: float) -> float:
+    """Return the least delta at `epsilon`, at least 0; any two answers are equivalent."""
+    one, other = map(float, law.parted)
+    return max(0.0, one - math.exp(epsilon) * other)

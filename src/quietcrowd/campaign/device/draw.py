@@ -24,7 +24,7 @@ from quietcrowd.campaign.terms.settings import MAX_BODY
 from quietcrowd.campaign.terms.tokens import new_id
 from quietcrowd.exceptions import CampaignError
 from quietcrowd.mechanisms import Mechanism, Memo, Reports
-from quietcrowd.mechanisms.memo.worker_table import worker_table
+from quietcrowd.mechanisms.worker_table import worker_table
 
 
 @frozen(kw_only=True)

@@ -20,8 +20,13 @@ from quietcrowd.campaign.terms.promises import (
 from quietcrowd.campaign.terms.tasks import TaskColumns, TaskRow
 from quietcrowd.commands import options
 from quietcrowd.commands.campaign.client import OnServer, checked, deleting_on_failure
-from quietcrowd.commands.campaign.images import TaskImages, upload_images
-from quietcrowd.commands.campaign.tasks import TaskFile, summarize_tasks, tell_alike_tasks
+from quietcrowd.commands.campaign.tasks import (
+    TaskFile,
+    TaskImages,
+    summarize_tasks,
+    tell_alike_tasks,
+    upload_images,
+)
 from quietcrowd.commands.choices import (
     METHODS_LISTED,
     Privacy,

@@ -12,9 +12,8 @@ import typer
 from quietcrowd.answers import Answers
 from quietcrowd.commands import options
 from quietcrowd.commands.declare import argument, command, option
-from quietcrowd.commands.files import check_outputs
+from quietcrowd.commands.files import STREAM, check_one_stream, check_outputs, from_stdin
 from quietcrowd.commands.printing import counted, note, print_csv, print_frame, records_of
-from quietcrowd.commands.streams import STREAM, check_one_stream, from_stdin
 from quietcrowd.exceptions import ConvergenceWarning, ParameterError
 from quietcrowd.formats import read_reports, write_table
 from quietcrowd.formats.answers import COMPARISONS, read_comparisons

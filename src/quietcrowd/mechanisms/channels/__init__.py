@@ -11,11 +11,10 @@ from quietcrowd.domains import Domain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.mechanisms.channels.bounded_law import BoundedLaw
-from quietcrowd.mechanisms.channels.sets import SetChannel
+from quietcrowd.mechanisms.channels.integer_weights import BoundedChannel, SetChannel
 from quietcrowd.mechanisms.channels.shift import LaplaceChannel
 from quietcrowd.mechanisms.channels.sketch import SketchChannel
 from quietcrowd.mechanisms.channels.table import TableChannel
-from quietcrowd.mechanisms.channels.weights import BoundedChannel
 
 __all__ = [
     "KINDS",

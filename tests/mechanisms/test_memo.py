@@ -23,12 +23,12 @@ from quietcrowd.mechanisms import (
     Memo,
     OptimalMechanism,
     TwoLayerRandomizedResponse,
+    memo,
 )
 from quietcrowd.mechanisms.channels import table
 from quietcrowd.mechanisms.channels.base import TOTAL
 from quietcrowd.mechanisms.channels.noise import laplace_noise
-from quietcrowd.mechanisms.memo import memo
-from quietcrowd.mechanisms.memo.memo import MemoScope, _digest
+from quietcrowd.mechanisms.memo import MemoScope, _digest
 from quietcrowd.mechanisms.randomness import KEY_BYTES, Secret
 
 YES_NO = qc.Categorical(["no", "yes"])
@@ -653,7 +653,7 @@ def test_junk_is_a_report_or_an_error_that_does_not_tell_it(tmp_path_factory, an
 
 def test_the_delta_of_numbers_is_the_one_that_is_derived():
     """Two numbers of distance 2^-183 each; the same figures in code, docstring and pages."""
-    root = Path(__file__).parents[3] / "docs"
+    root = Path(__file__).parents[2] / "docs"
     derived = (root / "theory" / "memoisation.md").read_text()
     assert "noise is within $2^{-183}$" in derived
     assert "by less than 2^-183 in total variation" in " ".join(laplace_noise.__doc__.split())

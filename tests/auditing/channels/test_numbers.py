@@ -10,7 +10,7 @@ from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.auditing import audit
-from quietcrowd.auditing.channels.weights import plan_bounded
+from quietcrowd.auditing.channels.numbers import plan_bounded
 from quietcrowd.mechanisms import DuchiMechanism, HybridMechanism
 from quietcrowd.privacy.rounding import log_ratio_up
 from quietcrowd.testing import check_mechanism

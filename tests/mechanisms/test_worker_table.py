@@ -3,7 +3,7 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.exceptions import AnswerError
-from quietcrowd.mechanisms.memo.worker_table import worker_table
+from quietcrowd.mechanisms.worker_table import worker_table
 
 YES_NO = qc.Categorical(["no", "yes"])
 

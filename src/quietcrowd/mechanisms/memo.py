@@ -30,8 +30,8 @@ from attrs import field, frozen
 
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
-from quietcrowd.mechanisms.memo.worker_table import TaskId, worker_table
 from quietcrowd.mechanisms.randomness import KEY_BYTES, Secret
+from quietcrowd.mechanisms.worker_table import TaskId, worker_table
 from quietcrowd.private_files import create_private, read_private, wipe_private
 from quietcrowd.validation import check_text, plain
 
