@@ -79,19 +79,19 @@ def test_ranking_beside_crowd_kit(frame, peers, tmp_path, compare, remark):
 def test_search(benchmark, compare):
     """The search alone, against a general optimiser that is given objective and gradient."""
     rng = np.random.default_rng(2)
-    law = qc.RandomizedResponse(domain=SIDES, epsilon=1.0).channel.table
+    distribution = qc.RandomizedResponse(domain=SIDES, epsilon=1.0).channel.table
     left = rng.integers(0, ITEMS, COMPARISONS)
     right = (left + rng.integers(1, ITEMS, COMPARISONS)) % ITEMS
     scores = rng.normal(0, 1, ITEMS)
     prefers_right = rng.random(COMPARISONS) > 1 / (1 + np.exp(scores[right] - scores[left]))
-    keeps = rng.random(COMPARISONS) < np.exp(law[0, 0])
+    keeps = rng.random(COMPARISONS) < np.exp(distribution[0, 0])
     reports = np.where(keeps, prefers_right, ~prefers_right).astype(int)
     model = Comparisons(
         items=ITEMS,
         left=left,
         right=right,
-        log_left=law[0, reports],
-        log_right=law[1, reports],
+        log_left=distribution[0, reports],
+        log_right=distribution[1, reports],
         counts=np.ones(COMPARISONS),
         spread=2.5,
     )

@@ -4,8 +4,8 @@ Usage: python benchmarks/paired.py OTHER [--pairs N] [--instructions NAME] [PART
 
 Both do the same work turn and turn about, each in a process of its own, so that what else the
 machine does falls on both. Printed are the median of the ratios, this by the other, and an
-interval that holds it with 95 % (order statistics: no law of the times is assumed). PART is a part
-of the names of the works; without one, all are compared. Each checkout runs in its own
+interval that holds it with 95 % (order statistics: no distribution of the times is assumed). PART
+is a part of the names of the works; without one, all are compared. Each checkout runs in its own
 environment, `.venv`; --instructions names an instruction set for this one's kernels, for example
 x86-64-v3.
 """

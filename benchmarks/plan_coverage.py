@@ -142,14 +142,14 @@ def by_pilot(crowd, seed, epsilon, kind):
     outcome = simulate(crowd, mechanism, (seed, 2))
     if kind == "reports":
         pilot = mechanism.simulate(pilot, random_state=np.random.default_rng((seed, 3)))
-    law = assumption_of_pilot(pilot, worlds=WORLDS, random_state=seed)
-    (cell,) = simulate_size(law, size, [mechanism], WORLDS, seed, plain=False)
+    distribution = assumption_of_pilot(pilot, worlds=WORLDS, random_state=seed)
+    (cell,) = simulate_size(distribution, size, [mechanism], WORLDS, seed, plain=False)
     (found,) = expected_errors(
         [cell],
         max(known, cell[0].tasks),
         labels=labels,
         uncertain=True,
-        widening=law.widening,
+        widening=distribution.widening,
     )
     return outcome.error, found.low, found.error, found.high
 

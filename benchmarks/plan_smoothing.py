@@ -31,31 +31,35 @@ PLANS = {True: 3, False: 4}
 
 def simulated(number):
     """Return the assumption of a setting, its cells' sizes and mechanisms, and their draws."""
-    law, *_ = drawn_setting(number)
+    distribution, *_ = drawn_setting(number)
     rng = np.random.default_rng((number, 5))
     tasks, each = int(rng.integers(60, 150)), int(rng.integers(6, 25))
     workers = int(rng.integers(10, 25))
-    labels = isinstance(law, LabelCrowd)
-    mechanisms = [mechanism_for(law.domain, epsilon) for epsilon in EPSILONS]
+    labels = isinstance(distribution, LabelCrowd)
+    mechanisms = [mechanism_for(distribution.domain, epsilon) for epsilon in EPSILONS]
     cells = []
     for times in TIMES_WORKERS:
         size = CrowdSize(tasks=tasks, workers=int(workers * times), answers=each)
-        found = simulate_size(law, size, mechanisms, PLANS[labels] * DRAWS[labels], 7, plain=False)
+        found = simulate_size(
+            distribution, size, mechanisms, PLANS[labels] * DRAWS[labels], 7, plain=False
+        )
         cells += [(size, *cell) for cell in zip(mechanisms, found, strict=True)]
-    return law, cells
+    return distribution, cells
 
 
-def plans_of(law, cells):
+def plans_of(distribution, cells):
     """Return for each plan, raw and smoothed: squared errors, their variances, and coverage.
 
     Shape (plans, 2, 5): the means over cells of the squared error less the chance of what is held
     to be true, of the squared standard error, of the quotient of both, of the share of other
     campaigns in the interval, and of its width on its scale.
     """
-    labels, tasks = isinstance(law, LabelCrowd), cells[0][0].tasks
+    labels, tasks = isinstance(distribution, LabelCrowd), cells[0][0].tasks
     draws = np.array([on_scale(cell, labels=labels) for *_, cell in cells])
     theory = [
-        float(transformed(np.array(theory_error(law, size, mechanism)), tasks, labels=labels))
+        float(
+            transformed(np.array(theory_error(distribution, size, mechanism)), tasks, labels=labels)
+        )
         for size, mechanism, _ in cells
     ]
     found = []

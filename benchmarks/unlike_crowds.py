@@ -1,6 +1,6 @@
 """Crowds that are drawn otherwise than a plan assumes: some tasks are hard, and workers uneven.
 
-A plan by a pilot is measured on them. Their laws were fixed before anything was measured.
+A plan by a pilot is measured on them. Their distributions were fixed before anything was measured.
 """
 
 import numpy as np
@@ -45,8 +45,8 @@ def label_answers(rng, who, tasks, workers):
     """Return the domain, answers and truths of a crowd of labels.
 
     A worker knows a task with a probability that falls with its difficulty (Rasch, 1960). Who does
-    not know guesses, by a law of the crowd or, in part, the wrong label that the task suggests. On
-    some tasks that label is believed to be the truth.
+    not know guesses, by a distribution of the crowd or, in part, the wrong label that the task
+    suggests. On some tasks that label is believed to be the truth.
     """
     size = int(rng.choice([2, 3, 5]))
     ability = rng.uniform(-0.5, 2.5) + rng.uniform(0, 1) * rng.normal(size=workers)

@@ -17,12 +17,12 @@ inline double largest_of(const double* QC_RESTRICT x, i64 bins) {
 
 // The truth of one task after another.
 struct BinnedTruth {
-    BinnedTruth(const BinnedPriors& priors, const WorkerLaws& laws)
-        : bins(priors.logs.size()), priors(priors), laws(laws), numbers(3 * bins + laws.laws()), integers(4 * bins) {
+    BinnedTruth(const BinnedPriors& priors, const WorkerDistributions& distributions)
+        : bins(priors.logs.size()), priors(priors), distributions(distributions), numbers(3 * bins + distributions.distributions()), integers(4 * bins) {
         posterior = numbers;
         shares = numbers + bins;
         without = numbers + 2 * bins;
-        of_laws = numbers + 3 * bins;
+        of_distributions = numbers + 3 * bins;
         sums = integers;
         row = integers + bins;
         counts = integers + 2 * bins;
@@ -32,7 +32,7 @@ struct BinnedTruth {
     QC_FN void fill_row(i64 worker, i64 place, i64 ratio) {
         i64* QC_RESTRICT to = row;
         for (i64 b = 0, n = bins; b < n; b++) to[b] = 0;
-        add_report(laws, worker, place, ratio, bins, to);
+        add_report(distributions, worker, place, ratio, bins, to);
     }
 
     // Fills in the sums of the log densities of a task's reports given each bin.
@@ -45,7 +45,7 @@ struct BinnedTruth {
             const i64 report = task.start + i, place = reports.places[report], ratio = reports.ratios[report];
             const bool less = i == capped.report && capped.factor < 1.0;
             if (!filling && !less) {
-                add_report(laws, task.workers[i], place, ratio, n, to);
+                add_report(distributions, task.workers[i], place, ratio, n, to);
                 continue;
             }
             fill_row(task.workers[i], place, ratio);
@@ -164,36 +164,36 @@ struct BinnedTruth {
 
     // Adds the statistics of a worker's errors, if they are stored.
     QC_FN void tell(i64 worker, i64 place, i64 ratio, const BinnedUnits& units, const BinnedTally& tally) {
-        if (laws.rows[worker] < 0) {
-            tell_laws(place, ratio, units, tally.evidence[worker].data);
+        if (distributions.rows[worker] < 0) {
+            tell_distributions(place, ratio, units, tally.evidence[worker].data);
             return;
         }
-        i64* columns = tally.residuals[laws.rows[worker]].data;
+        i64* columns = tally.residuals[distributions.rows[worker]].data;
         credit(counts, first, last, columns + place);
         if (ratio >= 0) credit(counts, first, last, columns + ratio);
     }
     // Adds the expected log density of a report under each distribution.
-    QC_APART void tell_laws(i64 place, i64 ratio, const BinnedUnits& units, i64* QC_RESTRICT evidence) {
-        const i64 many = laws.laws(), start = first, end = last;
-        const double* one = laws.by_column.data + place * many;
-        const double* other = laws.by_column.data + greater_of<i64>(ratio, 0) * many;
+    QC_APART void tell_distributions(i64 place, i64 ratio, const BinnedUnits& units, i64* QC_RESTRICT evidence) {
+        const i64 many = distributions.distributions(), start = first, end = last;
+        const double* one = distributions.by_column.data + place * many;
+        const double* other = distributions.by_column.data + greater_of<i64>(ratio, 0) * many;
         const i64* QC_RESTRICT from = counts;
         double* QC_RESTRICT parts = shares;
         for (i64 b = start; b < end; b++) parts[b] = to_double(from[b]) / units.residual;
-        for (i64 law = 0; law < many; law++) of_laws[law] = 0.0;
+        for (i64 distribution = 0; distribution < many; distribution++) of_distributions[distribution] = 0.0;
         if (ratio >= 0)
-            sum_laws(many, end - start, of_laws, [&](auto total, i64 i, i64 law) {
+            sum_distributions(many, end - start, of_distributions, [&](auto total, i64 i, i64 distribution) {
                 using Part = decltype(total);
-                total = Part::plus(total, parts[start + i], Part::load(one + (start + i) * many + law));
-                return Part::plus(total, parts[start + i], Part::load(other + (start + i) * many + law));
+                total = Part::plus(total, parts[start + i], Part::load(one + (start + i) * many + distribution));
+                return Part::plus(total, parts[start + i], Part::load(other + (start + i) * many + distribution));
             });
         else
-            sum_laws(many, end - start, of_laws, [&](auto total, i64 i, i64 law) {
+            sum_distributions(many, end - start, of_distributions, [&](auto total, i64 i, i64 distribution) {
                 using Part = decltype(total);
-                return Part::plus(total, parts[start + i], Part::load(one + (start + i) * many + law));
+                return Part::plus(total, parts[start + i], Part::load(one + (start + i) * many + distribution));
             });
-        for (i64 law = 0; law < many; law++)
-            evidence[law] = add(evidence[law], to_nearest(of_laws[law] * units.likely));
+        for (i64 distribution = 0; distribution < many; distribution++)
+            evidence[distribution] = add(evidence[distribution], to_nearest(of_distributions[distribution] * units.likely));
     }
 
     // Fills in a posterior without the report in `row`, up to a factor; returns its sum.
@@ -237,10 +237,10 @@ struct BinnedTruth {
 
     const i64 bins;
     const BinnedPriors& priors;
-    const WorkerLaws& laws;
+    const WorkerDistributions& distributions;
     Room<double> numbers;
     Room<i64> integers;
-    double *posterior, *shares, *without, *of_laws;
+    double *posterior, *shares, *without, *of_distributions;
     i64 *sums, *row, *counts, *rest;
     i64 first = 0, last = 0;
 };

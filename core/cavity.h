@@ -35,7 +35,7 @@ template <int N> struct CavityVotes {
 //   silent    P(report) at [channel, report] if the worker gave no answer
 //   answering per worker: the fraction of its reports that result from a real answer
 //   nodes     points at which v is counted, ascending
-template <int N> struct ReportLaws {
+template <int N> struct ReportDistributions {
     Array<const double, N> right, wrong;
     Array<const double, 2> silent;
     Array<const double> answering, nodes;

@@ -11,8 +11,8 @@
 namespace quietcrowd {
 // The state of all workers.
 struct Crowd {
-    Array<const double, 4> laws;           // [channel, label, place, report]: probability of the report
-    Array<const double, 3> constant_laws;  // [channel, label, report]: of a worker with this constant label
+    Array<const double, 4> distributions;           // [channel, label, place, report]: probability of the report
+    Array<const double, 3> constant_distributions;  // [channel, label, report]: of a worker with this constant label
     Array<const double> channels;          // probabilities
     Array<const double> communities;
     Array<const double> constants;         // per label: that a worker always gives it
@@ -109,10 +109,10 @@ template <int B> struct CrowdBlock {
                 double greatest[B];
                 fill<B>(greatest, -INFINITY);
                 double* rows = likely_at(channel, label);
-                const double* law = logs + (channel * labels + label) * step;
+                const double* distribution = logs + (channel * labels + label) * step;
                 for (i64 place = 0; place < places; place++) {
                     fill<B>(rows + place * B, 0.0);
-                    add_rows<B>(rows + place * B, record(label, 0), reports, law + place * reports);
+                    add_rows<B>(rows + place * B, record(label, 0), reports, distribution + place * reports);
                     raise_to<B>(greatest, rows + place * B);
                 }
                 for (int i = 0; i < B; i++) offset[i] += greatest[i];

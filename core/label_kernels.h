@@ -112,11 +112,11 @@ i64 infer_sets(const SetPartition& partition, const SetSigns& signs, const SetWo
 // Adds the evidence of reports on their workers if all labels are alike: one log-odds per worker.
 //   first_worker  the worker of the first histogram
 //   histograms    as in `ReportHistograms`, of that worker and the next ones; others are skipped
-void coin_cavities(const LabelPartition& partition, const CavityVotes<1>& votes, const ReportLaws<2>& laws,
+void coin_cavities(const LabelPartition& partition, const CavityVotes<1>& votes, const ReportDistributions<2>& distributions,
                    i64 first_worker, Array<i64, 4> histograms);
 
 // The same by tables.
-void table_cavities(const LabelPartition& partition, const CavityVotes<3>& votes, const ReportLaws<3>& laws,
+void table_cavities(const LabelPartition& partition, const CavityVotes<3>& votes, const ReportDistributions<3>& distributions,
                     i64 first_worker, Array<i64, 4> histograms);
 
 // The same for sets of labels.
@@ -147,7 +147,7 @@ void add_crowd_counts(Array<const i64, 3> histograms, Array<const double, 2> log
 
 // Fills in each worker's accuracy. The grid is made finer around the possible accuracies until these fill
 // enough of it.
-//   nodes  as in `ReportLaws`
+//   nodes  as in `ReportDistributions`
 //   crowd  the distribution of accuracies at 64 even steps of the angle
 //   tail   how much of the posterior lies below the lower quantile, and above the upper one
 //   found  mean, lower and upper quantile of the posterior, shape (3, workers)

@@ -18,8 +18,8 @@
     KERNEL(fill_fraction_tails)     \
     KERNEL(infer_gaussian)          \
     KERNEL(infer_densities)         \
-    KERNEL(blend_laws)              \
-    KERNEL(weigh_laws)              \
+    KERNEL(blend_distributions)              \
+    KERNEL(weigh_distributions)              \
     KERNEL(infer_by_bins)
 
 namespace quietcrowd {
@@ -120,15 +120,15 @@ void fill_fraction_tails(Array<const double> points, Array<const double> others,
 
 // Fills in each worker's mean log density at every column, in units.
 //   beliefs  [worker, distribution]
-//   laws     [distribution, column]: log densities
+//   distributions     [distribution, column]: log densities
 //   table    [worker, column]
-void blend_laws(Array<const double, 2> beliefs, Array<const double, 2> laws, Array<i32, 2> table);
+void blend_distributions(Array<const double, 2> beliefs, Array<const double, 2> distributions, Array<i32, 2> table);
 
 // Fills in the expected log density of each worker's answers under each distribution.
 //   residuals  [worker, column]: expected answers, in units
-//   laws       [column, distribution]: log densities
+//   distributions       [column, distribution]: log densities
 //   evidence   [worker, distribution]
-void weigh_laws(Array<const i64, 2> residuals, double unit, Array<const double, 2> laws, Array<double, 2> evidence);
+void weigh_distributions(Array<const i64, 2> residuals, double unit, Array<const double, 2> distributions, Array<double, 2> evidence);
 
 // Finds the posterior of each task's truth on bins, and tallies its statistics.
 //   densities  [column, distribution]: of reports under each distribution of errors, if support is computed
@@ -139,7 +139,7 @@ void weigh_laws(Array<const i64, 2> residuals, double unit, Array<const double, 
 //   quantiles  [task, level]: filled unless empty, scaled; a known truth is all of its quantiles
 //   estimates  filled unless empty
 void infer_by_bins(const NumberPartition& partition, const BinnedReports& reports, const BinnedPriors& priors,
-                   const WorkerLaws& laws, Array<const double, 2> densities, Array<const double> weights,
+                   const WorkerDistributions& distributions, Array<const double, 2> densities, Array<const double> weights,
                    Array<const double> borne, Array<const double> levels, Array<const double> ends,
                    const BinnedUnits& units, const BinnedTally& tally, Array<double, 2> quantiles,
                    const NumberEstimates& estimates);

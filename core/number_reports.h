@@ -47,24 +47,24 @@ template <int W> struct Reals {  // W numbers side by side
 };
 
 // Fills in the mean log density at `BLOCK` columns from one on.
-QC_FN void blend_block(const double* beliefs, const double* laws, i64 count, i64 step, double* QC_RESTRICT mean) {
+QC_FN void blend_block(const double* beliefs, const double* distributions, i64 count, i64 step, double* QC_RESTRICT mean) {
     constexpr int W = 4, N = BLOCK / W;
     Reals<W> total[N] = {};
-    for (i64 law = 0; law < count; law++) {
-        const double belief = beliefs[law] * TABLE_ONE;
+    for (i64 distribution = 0; distribution < count; distribution++) {
+        const double belief = beliefs[distribution] * TABLE_ONE;
         for (int i = 0; i < N; i++)
-            total[i] = Reals<W>::plus(total[i], belief, Reals<W>::load(laws + law * step + W * i));
+            total[i] = Reals<W>::plus(total[i], belief, Reals<W>::load(distributions + distribution * step + W * i));
     }
     for (int i = 0; i < N; i++)
         for (int k = 0; k < W; k++) mean[W * i + k] = total[i].x[k];
 }
 
 // Adds the log density at some columns given each bin.
-QC_APART inline void add_blended(const WorkerLaws& laws, i64 worker, i64 place, i64 bins, i64* QC_RESTRICT row) {
-    const double* beliefs = laws.beliefs[worker].data;
+QC_APART inline void add_blended(const WorkerDistributions& distributions, i64 worker, i64 place, i64 bins, i64* QC_RESTRICT row) {
+    const double* beliefs = distributions.beliefs[worker].data;
     for (i64 b = 0; b < bins; b += BLOCK) {
         double mean[BLOCK];
-        blend_block(beliefs, laws.by_law.data + place + b, laws.laws(), laws.columns(), mean);
+        blend_block(beliefs, distributions.by_distribution.data + place + b, distributions.distributions(), distributions.columns(), mean);
         for (int i = 0; i < BLOCK; i++) row[b + i] = add(row[b + i], to_integer(mean[i]));
     }
 }
@@ -73,13 +73,13 @@ QC_FN void add_table(const i32* QC_RESTRICT from, i64 bins, i64* QC_RESTRICT row
 }
 
 // Adds a report's log density given each bin.
-QC_FN void add_report(const WorkerLaws& laws, i64 worker, i64 place, i64 ratio, i64 bins, i64* row) {
-    if (laws.rows[worker] < 0) {
-        add_blended(laws, worker, place, bins, row);
-        if (ratio >= 0) add_blended(laws, worker, ratio, bins, row);
+QC_FN void add_report(const WorkerDistributions& distributions, i64 worker, i64 place, i64 ratio, i64 bins, i64* row) {
+    if (distributions.rows[worker] < 0) {
+        add_blended(distributions, worker, place, bins, row);
+        if (ratio >= 0) add_blended(distributions, worker, ratio, bins, row);
         return;
     }
-    const i32* table = laws.table[laws.rows[worker]].data;
+    const i32* table = distributions.table[distributions.rows[worker]].data;
     add_table(table + place, bins, row);
     if (ratio >= 0) add_table(table + ratio, bins, row);
 }
@@ -101,19 +101,19 @@ QC_FN void credit(const i64* QC_RESTRICT counts, i64 first, i64 last, i64* QC_RE
 }
 
 // Adds to the sums of W distributions the terms of `row` at each of `count` places in turn.
-template <int W, class Row> QC_FN void sum_part(i64 law, i64 count, double* sums, Row row) {
-    Reals<W> total = Reals<W>::load(sums + law);
+template <int W, class Row> QC_FN void sum_part(i64 distribution, i64 count, double* sums, Row row) {
+    Reals<W> total = Reals<W>::load(sums + distribution);
     for (i64 i = 0; i < count; i++) {
-        QC_PREFETCH(sums + law);  // keeps GCC from adding up several places at once, with many shuffles
-        total = row(total, i, law);
+        QC_PREFETCH(sums + distribution);  // keeps GCC from adding up several places at once, with many shuffles
+        total = row(total, i, distribution);
     }
-    for (int k = 0; k < W; k++) sums[law + k] = total.x[k];
+    for (int k = 0; k < W; k++) sums[distribution + k] = total.x[k];
 }
-template <class Row> QC_FN void sum_laws(i64 laws, i64 count, double* sums, Row row) {
-    i64 law = 0;
-    for (; law + 16 <= laws; law += 16) sum_part<16>(law, count, sums, row);
-    for (; law + 4 <= laws; law += 4) sum_part<4>(law, count, sums, row);
-    for (; law < laws; law++) sum_part<1>(law, count, sums, row);
+template <class Row> QC_FN void sum_distributions(i64 distributions, i64 count, double* sums, Row row) {
+    i64 distribution = 0;
+    for (; distribution + 16 <= distributions; distribution += 16) sum_part<16>(distribution, count, sums, row);
+    for (; distribution + 4 <= distributions; distribution += 4) sum_part<4>(distribution, count, sums, row);
+    for (; distribution < distributions; distribution++) sum_part<1>(distribution, count, sums, row);
 }
 }  // namespace QC_VARIANT
 }  // namespace quietcrowd

@@ -38,26 +38,26 @@ QC_APART inline Cap cap(const u32* workers, i64 reports, const double* weights, 
 QC_APART inline void support(const double* without, i64 bins, double total, Array<const double, 2> densities,
                              i64 place, i64 ratio, double filled, double unit, double* likely,
                              i64* QC_RESTRICT supported) {
-    const i64 laws = densities.shape[1];
-    const double* first = densities.data + place * laws;
-    const double* added = densities.data + greater_of<i64>(ratio, 0) * laws;
-    for (i64 law = 0; law < laws; law++) likely[law] = 0.0;
+    const i64 distributions = densities.shape[1];
+    const double* first = densities.data + place * distributions;
+    const double* added = densities.data + greater_of<i64>(ratio, 0) * distributions;
+    for (i64 distribution = 0; distribution < distributions; distribution++) likely[distribution] = 0.0;
     if (ratio >= 0)
-        sum_laws(laws, bins, likely, [&](auto sums, i64 b, i64 law) {
+        sum_distributions(distributions, bins, likely, [&](auto sums, i64 b, i64 distribution) {
             using Part = decltype(sums);
             if (!(without[b] > LEAST_PART)) return sums;
             return Part::plus(sums, without[b],
-                              Part::times(Part::load(first + b * laws + law), Part::load(added + b * laws + law)));
+                              Part::times(Part::load(first + b * distributions + distribution), Part::load(added + b * distributions + distribution)));
         });
     else
-        sum_laws(laws, bins, likely, [&](auto sums, i64 b, i64 law) {
+        sum_distributions(distributions, bins, likely, [&](auto sums, i64 b, i64 distribution) {
             using Part = decltype(sums);
             if (!(without[b] > LEAST_PART)) return sums;
-            return Part::plus(sums, without[b], Part::load(first + b * laws + law));
+            return Part::plus(sums, without[b], Part::load(first + b * distributions + distribution));
         });
-    for (i64 law = 0; law < laws; law++) {
-        const double density = greater_of(LEAST_DENSITY, likely[law] / total + filled);
-        supported[law] = add(supported[law], to_nearest(log_of_any(density) * unit));
+    for (i64 distribution = 0; distribution < distributions; distribution++) {
+        const double density = greater_of(LEAST_DENSITY, likely[distribution] / total + filled);
+        supported[distribution] = add(supported[distribution], to_nearest(log_of_any(density) * unit));
     }
 }
 }  // namespace QC_VARIANT

@@ -60,10 +60,12 @@ def share_of_wins(data) -> dict[str, float]:
     """Return each item's mean share of wins, the noise taken out of every report."""
     plain = isinstance(data, qc.Answers)
     table = data if plain else data.table
-    law = np.eye(2) if plain else data.mechanism.channel.probabilities
+    distribution = np.eye(2) if plain else data.mechanism.channel.probabilities
     frame = table.to_frame()
     pairs = frame["task"].str.split(" | ", regex=False, expand=True)
-    for_left = ((frame["label"] == "left") - law[1, 0]) / (law[0, 0] - law[1, 0])
+    for_left = ((frame["label"] == "left") - distribution[1, 0]) / (
+        distribution[0, 0] - distribution[1, 0]
+    )
     won = pd.concat([for_left, 1 - for_left]).astype(float)
     return won.groupby(pd.concat([pairs[0], pairs[1]])).mean().to_dict()
 

@@ -42,7 +42,7 @@ NO_MIRROR = {
     "test_decisions": "nothing can be decided after the draw, over the modules of a device",
     "test_distributions": "the wheel and the sdist, and where they are installed",
     "test_documents": "the README and the pages of docs/",
-    "test_draws_in_page": "the laws, and the losses, of what the page's modules draw in a browser",
+    "test_draws_in_page": "distributions and losses of what the page's modules draw in a browser",
     "test_durations": "the tests themselves: none depends on how fast a machine is",
     "test_examples": "examples/, the scenarios of the papers",
     "test_every_format": "every format, in and out",

@@ -79,7 +79,7 @@ def test_sets_count_by_their_loss_and_of_one_label_as_randomised_response():
     domain = qc.Ordinal(range(6))
     sets = qc.SubsetSelection(domain=domain, epsilon=1.0)
     found = shuffled_guarantee(sets, honest=2000, delta=1e-6)
-    assert sets.channel.law.members > 1
+    assert sets.channel.distribution.members > 1
     assert found.epsilon == shuffled_loss(found.local.total_epsilon, 1999, 1e-6).epsilon
     single = qc.SubsetSelection(domain=domain, epsilon=1.0, set_size=1)
     labels = qc.RandomizedResponse(domain=domain, epsilon=1.0)
@@ -173,7 +173,7 @@ def reports_of(labels, mechanism, task="one"):
     return mechanism.randomize(qc.Answers.from_frame(frame, domain=mechanism.domain))
 
 
-def test_shares_are_the_counts_through_the_inverse_of_the_law():
+def test_shares_are_the_counts_through_the_inverse_of_the_distribution():
     mechanism = qc.RandomizedResponse(domain=COLOURS, epsilon=1.0)
     reports = reports_of(["red"] * 50 + ["blue"] * 30, mechanism)
     found = poll(reports)
@@ -199,24 +199,24 @@ def test_nothing_of_the_workers_is_left():
     assert list(found.to_frame().columns) == ["label", "share", "standard_error", "low", "high"]
 
 
-def law_of_counts(yes, workers, mechanism):
-    """Return the exact law of the number of reports "yes"."""
+def distribution_of_counts(yes, workers, mechanism):
+    """Return the exact distribution of the number of reports "yes"."""
     keep, other = mechanism.channel.keep_and_other
-    law = np.ones(1)
+    distribution = np.ones(1)
     for place in range(workers):
         chance = keep if place < yes else other
-        law = np.convolve(law, [1 - chance, chance])
-    return law
+        distribution = np.convolve(distribution, [1 - chance, chance])
+    return distribution
 
 
 def coverage_of(yes, workers, mechanism):
     """Return the exact chance that the interval holds the share of "yes"."""
-    law = law_of_counts(yes, workers, mechanism)
+    distribution = distribution_of_counts(yes, workers, mechanism)
     held = 0.0
-    for count in np.flatnonzero(law > 1e-9):
+    for count in np.flatnonzero(distribution > 1e-9):
         found = PollResult(counts=np.array([workers - count, count]), mechanism=mechanism)
         row = found.to_frame().iloc[1]
-        held += law[count] * (row["low"] <= yes / workers <= row["high"])
+        held += distribution[count] * (row["low"] <= yes / workers <= row["high"])
     return held
 
 
@@ -231,17 +231,19 @@ def test_the_interval_holds_also_where_next_to_no_report_is_flipped(workers, eps
 
 @pytest.mark.parametrize(("yes", "workers"), [(60, 200), (100, 200), (10, 150)])
 def test_mean_error_and_coverage_are_as_said(yes, workers):
-    """By the exact law of the counts: no chance is in it."""
+    """By the exact distribution of the counts: no chance is in it."""
     mechanism = qc.RandomizedResponse(domain=YES_NO, epsilon=2.0)
-    law = law_of_counts(yes, workers, mechanism)
+    distribution = distribution_of_counts(yes, workers, mechanism)
     polls = [
         PollResult(counts=np.array([workers - count, count]), mechanism=mechanism)
         for count in range(workers + 1)
     ]
     shares = np.array([found.shares[1] for found in polls])
-    assert law @ shares == pytest.approx(yes / workers)
-    spread = math.sqrt(law @ (shares - yes / workers) ** 2)
-    assert law @ [found.standard_errors[1] for found in polls] == pytest.approx(spread, rel=0.02)
+    assert distribution @ shares == pytest.approx(yes / workers)
+    spread = math.sqrt(distribution @ (shares - yes / workers) ** 2)
+    assert distribution @ [found.standard_errors[1] for found in polls] == pytest.approx(
+        spread, rel=0.02
+    )
     assert 0.95 < coverage_of(yes, workers, mechanism) < 0.97
 
 
@@ -268,14 +270,17 @@ def reports_of_ranks(ranks, mechanism):
 
 @pytest.mark.parametrize("set_size", [1, 2, 4])
 def test_shares_of_sets_are_unbiased_and_their_errors_as_said(set_size):
-    """By the exact law of one report: no chance is in it."""
+    """By the exact distribution of one report: no chance is in it."""
     domain = qc.Ordinal(range(5))
     mechanism = qc.SubsetSelection(domain=domain, epsilon=1.5, set_size=set_size)
     truths = [0, 0, 0, 3, 4]
     frequencies = np.bincount(truths, minlength=5) / 5
     mean, covariance = exact_moments_of_sets(truths, mechanism)
     assert mean == pytest.approx(frequencies)
-    held, other = float(mechanism.channel.law.held), float(mechanism.channel.law.held_other)
+    held, other = (
+        float(mechanism.channel.distribution.held),
+        float(mechanism.channel.distribution.held_other),
+    )
     chances = np.where(np.eye(5, dtype=bool), held, other)
     counts = 10**9 * frequencies @ chances
     found = PollResult(counts=np.rint(counts).astype(np.int64), mechanism=mechanism)
@@ -331,7 +336,7 @@ def test_more_than_one_question_is_refused():
         poll(reports)
 
 
-def test_laws_that_are_no_tables_are_refused():
+def test_distributions_that_are_no_tables_are_refused():
     mechanism = qc.LaplaceMechanism(domain=qc.Interval(low=0, high=1), epsilon=1.0)
     frame = pd.DataFrame({"task": ["a"], "worker": [1], "label": [0.5]})
     with pytest.raises(AnswerError, match="those of 'laplace' have neither"):

@@ -27,7 +27,7 @@ FLOATS = {
 }
 """Names of methods and functions that draw floats, or numbers by way of floats."""
 
-OWN_SAMPLERS = {"noise.sample", "channel.sample", "law.sample", "channel.noise.sample"}
+OWN_SAMPLERS = {"noise.sample", "channel.sample", "distribution.sample", "channel.noise.sample"}
 """Methods called `sample` that are ours: exact unless they are given a generator."""
 
 SIMULATIONS = {

@@ -134,8 +134,10 @@ def test_the_stated_loss_of_a_set_is_that_of_all_sets_of_reports(count):
     mechanism = qc.RandomizedResponse(domain=YES_OR_NO, epsilon=epsilon / count)
     one = np.asarray(mechanism.channel.probabilities)
     sets = list(product(range(2), repeat=count))
-    law = np.array([[one[list(held), list(told)].prod() for told in sets] for held in sets])
-    loss = np.log(law[:, np.newaxis] / law).max()
+    distribution = np.array(
+        [[one[list(held), list(told)].prod() for told in sets] for held in sets]
+    )
+    loss = np.log(distribution[:, np.newaxis] / distribution).max()
     assert mechanism.guarantee(answers=count).total_epsilon == pytest.approx(loss, abs=1e-12)
     whole = mechanism.guarantee(answers=10 * count, linked=count)
     assert whole.linked_epsilon == pytest.approx(loss, abs=1e-12)

@@ -332,14 +332,14 @@ def test_equal_estimates_are_equal_and_others_not():
         assert_estimates_equal(one, other)
 
 
-class LawOfEachReport(Channel):
-    """The law of a randomised response, of which only likelihoods are told."""
+class DistributionOfEachReport(Channel):
+    """The distribution of a randomised response, of which only likelihoods are told."""
 
     def __init__(self, table: TableChannel):
         self._table = table
 
     def __eq__(self, other):
-        return isinstance(other, LawOfEachReport) and self._table == other._table
+        return isinstance(other, DistributionOfEachReport) and self._table == other._table
 
     __hash__ = None
 
@@ -352,13 +352,13 @@ class LawOfEachReport(Channel):
 
 
 class TellsLikelihoods(RandomizedResponse):
-    """Is the same, and tells nothing but likelihoods of its law."""
+    """Is the same, and tells nothing but likelihoods of its distribution."""
 
     excess = 0.0
 
     @property
     def channel(self):
-        return LawOfEachReport(super().channel)
+        return DistributionOfEachReport(super().channel)
 
     def replace(self, cells, workers, drawn, words):
         same = RandomizedResponse(domain=self.domain, epsilon=self.epsilon + self.excess)

@@ -7,7 +7,7 @@ from quietcrowd.evaluation.metrics import KnownLabels
 from quietcrowd_research.calibration_error import excess_calibration_error
 from under_noise import labels
 from under_noise.cells import ORACLE, Figure, mean_of
-from under_noise.families import known_law_posterior, known_share, label_reports
+from under_noise.families import known_distribution_posterior, known_share, label_reports
 from under_noise.records import LOSS, measure
 from under_noise.rivals import CONFIDENCE, Scene, label_rivals
 from under_noise.tables import Section, noise_name, table
@@ -59,15 +59,17 @@ def drawn_records(name, epsilon, draws, kept):
     def simulate(rng, draw):
         crowd = qc.make_crowd(kind="guessing", **DRAWN[name][0], random_state=draw)
         score = KnownLabels(crowd.answers, crowd.truths)
-        return Scene(reports=label_reports(crowd, epsilon, rng), score=score, about=crowd.law)
+        return Scene(
+            reports=label_reports(crowd, epsilon, rng), score=score, about=crowd.distribution
+        )
 
-    rivals = label_rivals(known_law_posterior)
+    rivals = label_rivals(known_distribution_posterior)
     return measure(("calibration", name, epsilon), draws, simulate, rivals, kept)
 
 
 def gold_records(name, epsilon, draws, kept):
     """Return the records of a real set of whose known truths a tenth is told, drawn anew."""
-    answers, _, laws = labels.real_set(name)
+    answers, _, distributions = labels.real_set(name)
     truths = qc.load_dataset(name).truths
     mechanism = labels.one_layer(answers, epsilon)
 
@@ -76,7 +78,7 @@ def gold_records(name, epsilon, draws, kept):
         reports = mechanism.simulate(answers, random_state=rng, participation_is_public=True)
         return Scene(reports=reports, score=KnownLabels(answers, rest), gold=told)
 
-    rivals = label_rivals(labels.counting_oracle(laws))
+    rivals = label_rivals(labels.counting_oracle(distributions))
     return measure(("calibration-gold", name, epsilon), draws, simulate, rivals, kept)
 
 

@@ -1,4 +1,4 @@
-"""Families of drawn crowds, whose law an oracle knows: every draw is a crowd of its own."""
+"""Families of sampled crowds with known distributions: every draw is another crowd."""
 
 import numpy as np
 
@@ -77,21 +77,21 @@ def channel_of(scene):
     return None if mechanism is None else mechanism.channel
 
 
-def known_law_posterior(scene):
-    """Return the posterior with the law that a crowd of labels was drawn by."""
-    law, channel = scene.about, channel_of(scene)
+def known_distribution_posterior(scene):
+    """Return the posterior with the distribution that a crowd of labels was drawn by."""
+    distribution, channel = scene.about, channel_of(scene)
     return label_posterior(
         scene.table,
-        confusions=law.confusions,
-        prior=law.prior,
+        confusions=distribution.confusions,
+        prior=distribution.prior,
         channel=None if channel is None else channel.probabilities,
-        misled=law.misled,
-        pull=law.pull,
+        misled=distribution.misled,
+        pull=distribution.pull,
     )
 
 
-def known_law_numbers(scene):
-    """Return the medians and central 90 % intervals with the law of a crowd of numbers."""
+def known_distribution_numbers(scene):
+    """Return the medians and central 90 % intervals with the distribution of a crowd of numbers."""
     channel = channel_of(scene)
     shift = None if channel is None else channel.shift
     truths, posterior = number_posterior(scene.table, scene.about, shift, points=POINTS)
@@ -115,9 +115,9 @@ def label_cell(family, options, epsilon, draws, kept, *, gold=0.0):
         told, rest = known_share(rng, crowd.truths, gold) if gold else (None, crowd.truths)
         score = KnownLabels(crowd.answers, rest)
         reports = label_reports(crowd, epsilon, rng)
-        return Scene(reports=reports, score=score, gold=told, about=crowd.law)
+        return Scene(reports=reports, score=score, gold=told, about=crowd.distribution)
 
-    rivals = label_rivals(known_law_posterior)
+    rivals = label_rivals(known_distribution_posterior)
     found = measure(("families", name, epsilon), draws, simulate, rivals, kept)
     return Cell(crowd=name, epsilon=epsilon, losses=losses_of(found), fresh=True), found
 
@@ -131,14 +131,16 @@ def told_cell(family, options, epsilon, draws, kept):
     def simulate(rng, draw):
         crowd = make_crowd(kind="guessing", **options, random_state=draw)
         score = KnownLabels(crowd.answers, crowd.truths)
-        return Scene(reports=label_reports(crowd, epsilon, rng), score=score, about=crowd.law)
+        return Scene(
+            reports=label_reports(crowd, epsilon, rng), score=score, about=crowd.distribution
+        )
 
     def told(scene):
         labels = scene.reports.mechanism.domain.labels
         prior = dict(zip(labels, scene.about.prior.tolist(), strict=True))
         return label_record(type(LABEL_METHODS[SUBJECT])(prior=prior))(scene)
 
-    rivals = label_rivals(known_law_posterior) | {TOLD: told}
+    rivals = label_rivals(known_distribution_posterior) | {TOLD: told}
     found = measure(("families", family, epsilon), draws, simulate, rivals, kept)
     losses = losses_of(found)
     losses[SUBJECT] = losses.pop(TOLD)
@@ -151,9 +153,11 @@ def number_cell(family, options, epsilon, draws, kept):
     def simulate(rng, draw):
         crowd = make_crowd(kind="numbers", **options, random_state=draw)
         score = KnownNumbers(crowd.answers, crowd.truths)
-        return Scene(reports=number_reports(crowd, epsilon, rng), score=score, about=crowd.law)
+        return Scene(
+            reports=number_reports(crowd, epsilon, rng), score=score, about=crowd.distribution
+        )
 
-    rivals = number_rivals(known_law_numbers)
+    rivals = number_rivals(known_distribution_numbers)
     found = measure(("families", family, epsilon), draws, simulate, rivals, kept)
     return Cell(crowd=family, epsilon=epsilon, losses=losses_of(found), fresh=True), found
 
@@ -194,12 +198,13 @@ def judge_drawn_cell(subject):
 
 
 def family_part(draws, kept, subject, sets=None, **choice):
-    """Drawn crowds, whose law the oracle knows."""
+    """Drawn crowds, whose distribution the oracle knows."""
     by_labels, by_numbers, helped = family_cells(draws or DRAWS, kept, sets, **choice)
     section = Section(
         "Drawn families",
-        "Every draw is a crowd of its own; the oracle knows the law that it was drawn by. A cell "
-        "is met within 1.1 times the oracle's error, or within 1.05 times the best other method's. "
+        "Every draw is a crowd of its own; the oracle knows the distribution that it was drawn by. "
+        "A cell is met within 1.1 times the oracle's error, or within 1.05 times the best other "
+        "method's. "
         "Debiasing moves the histogram of a task's reports along one rising line for all labels, "
         "so that its plurality is the majority vote, which is among the others; so is the plain "
         "mean of numbers.",

@@ -14,8 +14,8 @@ KINDS = ("random", "constant", "opposite")
 EPSILONS = (1.0, 3.0)
 
 
-def turn(answers, kind, rng, laws=None):
-    """Return the answers with a fifth of the workers turned, who, and all workers' laws.
+def turn(answers, kind, rng, distributions=None):
+    """Return the answers with a fifth of the workers turned, who, and all workers' distributions.
 
     Parameters
     ----------
@@ -26,8 +26,8 @@ def turn(answers, kind, rng, laws=None):
         with two the other one.
     rng : Generator
         Of the draw.
-    laws : ndarray, shape (workers, labels, labels), optional
-        Laws of the answers of honest workers.
+    distributions : ndarray, shape (workers, labels, labels), optional
+        Distributions of the answers of honest workers.
     """
     labels, workers = answers.domain.size, len(answers.workers)
     bad = np.zeros(workers, bool)
@@ -35,7 +35,7 @@ def turn(answers, kind, rng, laws=None):
     values = answers.values.astype(np.int64)
     own = rng.integers(0, labels, workers)
     at_random = rng.integers(0, labels, len(values))
-    turned, law = {
+    turned, distribution = {
         "random": lambda: (at_random, np.full((workers, labels, labels), 1 / labels)),
         "constant": lambda: (
             own[answers.worker_codes],
@@ -43,13 +43,13 @@ def turn(answers, kind, rng, laws=None):
         ),
         "opposite": lambda: (
             (values + 1) % labels,
-            None if laws is None else np.roll(laws, 1, axis=2),
+            None if distributions is None else np.roll(distributions, 1, axis=2),
         ),
     }[kind]()
     values = np.where(bad[answers.worker_codes], turned, values).astype(answers.values.dtype)
-    if laws is not None:
-        laws = np.where(bad[:, np.newaxis, np.newaxis], law, laws)
-    return answers.with_values(answers.domain, values), bad, laws
+    if distributions is not None:
+        distributions = np.where(bad[:, np.newaxis, np.newaxis], distribution, distributions)
+    return answers.with_values(answers.domain, values), bad, distributions
 
 
 def hostile_cell(name, kind, epsilon, draws, kept):
@@ -58,9 +58,9 @@ def hostile_cell(name, kind, epsilon, draws, kept):
     mechanism = one_layer(answers, epsilon)
 
     def simulate(rng, _):
-        turned, _, laws = turn(answers, kind, rng, confusions)
+        turned, _, distributions = turn(answers, kind, rng, confusions)
         reports = mechanism.simulate(turned, random_state=rng, participation_is_public=True)
-        return Scene(reports=reports, score=score, about=laws)
+        return Scene(reports=reports, score=score, about=distributions)
 
     def posterior(scene):
         table = mechanism.channel.probabilities

@@ -43,9 +43,9 @@ def two_layer(answers, epsilon):
     return TwoLayerRandomizedResponse.from_claimed_epsilon(domain=answers.domain, epsilon=epsilon)
 
 
-def counting_oracle(laws):
-    """Return the posterior with the workers' counted confusions and the law of one report."""
-    confusions, prior = laws
+def counting_oracle(distributions):
+    """Return the posterior given counted confusions and the distribution of one report."""
+    confusions, prior = distributions
 
     def posterior(scene):
         mechanism = getattr(scene.reports, "mechanism", None)
@@ -57,14 +57,14 @@ def counting_oracle(laws):
 
 def real_cell(part, name, epsilon, mechanism_of, draws, kept):
     """Return the cell of a real set under a mechanism, and all records."""
-    answers, score, laws = real_set(name)
+    answers, score, distributions = real_set(name)
     mechanism = mechanism_of(answers, epsilon)
 
     def simulate(rng, _):
         reports = mechanism.simulate(answers, random_state=rng, participation_is_public=True)
         return Scene(reports=reports, score=score)
 
-    rivals = label_rivals(counting_oracle(laws))
+    rivals = label_rivals(counting_oracle(distributions))
     found = measure((part, name, epsilon), draws, simulate, rivals, kept)
     return Cell(crowd=name, epsilon=epsilon, losses=losses_of(found)), found
 

@@ -30,7 +30,7 @@ SETS = (*DRAWN, *BUSIEST)
 
 
 def with_null(confusions, shares):
-    """Return laws of answers with NULL as the last, for workers who answer such shares."""
+    """Return distributions of answers with NULL as the last, for workers who answer such shares."""
     answered = np.asarray(shares, np.float64)[:, np.newaxis, np.newaxis]
     silent = np.broadcast_to(1 - answered, (*confusions.shape[:2], 1))
     return np.concatenate([answered * confusions, silent], axis=2)
@@ -54,7 +54,7 @@ def busiest(workers):
 
 
 def crowd_of(name, draw):
-    """Return answers, truths, laws with NULL and prior of a crowd."""
+    """Return answers, truths, distributions with NULL and prior of a crowd."""
     if name in BUSIEST:
         return busiest(BUSIEST[name])
     labels, share = DRAWN[name]
@@ -66,23 +66,25 @@ def crowd_of(name, draw):
         labels=range(labels),
         random_state=draw,
     )
-    laws = with_null(crowd.law.confusions, np.full(WORKERS, share))
-    return crowd.answers, crowd.truths, laws, crowd.law.prior
+    distributions = with_null(crowd.distribution.confusions, np.full(WORKERS, share))
+    return crowd.answers, crowd.truths, distributions, crowd.distribution.prior
 
 
 def null_cell(name, epsilon, draws, kept):
     """Return the cell of a crowd; its oracle knows confusions and how often each worker answers."""
 
     def simulate(rng, draw):
-        answers, truths, laws, prior = crowd_of(name, draw)
+        answers, truths, distributions, prior = crowd_of(name, draw)
         mechanism = qc.RandomizedResponse(domain=answers.domain, epsilon=epsilon, null="category")
         reports = mechanism.simulate(answers, random_state=rng)
-        return Scene(reports=reports, score=KnownLabels(answers, truths), about=(laws, prior))
+        return Scene(
+            reports=reports, score=KnownLabels(answers, truths), about=(distributions, prior)
+        )
 
     def posterior(scene):
-        laws, prior = scene.about
+        distributions, prior = scene.about
         table = scene.reports.mechanism.channel.probabilities
-        return label_posterior(scene.table, confusions=laws, prior=prior, channel=table)
+        return label_posterior(scene.table, confusions=distributions, prior=prior, channel=table)
 
     found = measure(("null", name, epsilon), draws, simulate, label_rivals(posterior), kept)
     return Cell(crowd=name, epsilon=epsilon, losses=losses_of(found), fresh=name in DRAWN)

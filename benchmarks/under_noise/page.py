@@ -7,9 +7,9 @@ HEAD = """\
 # Truth under noise
 
 How near to the truth `{subject}` comes, beside every other method of the library, an oracle that \
-knows the law of the workers, and the best constant guess, which is chosen by looking at the known \
-truths. Written by `make bench`, which takes {minutes:.0f} minutes here ({machine}, Python \
-{python}); the same seeds give the same figures.
+knows the distribution of the workers, and the best constant guess, which is chosen by looking at \
+the known truths. Written by `make bench`, which takes {minutes:.0f} minutes here ({machine}, \
+Python {python}); the same seeds give the same figures.
 
 - All methods see the same reports. A figure is the mean over draws of noise and the tasks with \
 known truths; ± is one standard error.

@@ -62,8 +62,8 @@ def oracle(scene):
     report = chances * kept + (1 - chances) * other
     wrong = counts - right
     logs = right[:, None] * np.log(report) + wrong[:, None] * np.log1p(-report)
-    law = np.exp(logs - logs.max(axis=1, keepdims=True))
-    sums = law.cumsum(axis=1) / law.sum(axis=1, keepdims=True)
+    distribution = np.exp(logs - logs.max(axis=1, keepdims=True))
+    sums = distribution.cumsum(axis=1) / distribution.sum(axis=1, keepdims=True)
     low, middle, high = (chances[(sums < share).sum(axis=1)] for share in (0.05, 0.5, 0.95))
     return judged_workers(scene, middle, low, high, np.full(len(low), np.nan))
 
@@ -74,7 +74,9 @@ def quality_cell(name, epsilon, draws, kept):
     def simulate(rng, draw):
         crowd = qc.make_crowd(kind="guessing", **DRAWN[name], random_state=draw)
         score = KnownLabels(crowd.answers, crowd.truths)
-        return Scene(reports=label_reports(crowd, epsilon, rng), score=score, about=(crowd.law,))
+        return Scene(
+            reports=label_reports(crowd, epsilon, rng), score=score, about=(crowd.distribution,)
+        )
 
     rivals = {n: worker_record(method) for n, method in LABEL_METHODS.items()}
     found = measure(("accuracy", name, epsilon), draws, simulate, rivals | {ORACLE: oracle}, kept)
@@ -90,7 +92,7 @@ def flagged_shares(name, kind, draws, kept, subject):
         turned, bad, _ = turn(crowd.answers, kind, rng)
         mechanism = qc.RandomizedResponse(domain=turned.domain, epsilon=FLAG_EPSILON)
         reports = mechanism.simulate(turned, random_state=rng, participation_is_public=True)
-        return Scene(reports=reports, score=score, about=(crowd.law, bad))
+        return Scene(reports=reports, score=score, about=(crowd.distribution, bad))
 
     def record(scene):
         return worker_record(LABEL_METHODS[subject])(scene) | {"bad": scene.about[1]}
@@ -107,8 +109,8 @@ def quality_part(draws, kept, subject, sets=tuple(DRAWN), epsilons=EPSILONS):
         "The workers",
         "Distances of `accuracy` from the accuracy that a worker was drawn with, on crowds of 100 "
         "workers with 100 reports each and accuracies uniform on .55 to .95. The oracle knows the "
-        "truths and the law of the accuracies, and says the median. Who says nothing of a worker "
-        "is counted as saying .75.",
+        "truths and the distribution of the accuracies, and says the median. Who says nothing of a "
+        "worker is counted as saying .75.",
     )
     for cell, found in both:
         at = f"{cell.crowd}, ε = {noise_name(cell.epsilon)}"

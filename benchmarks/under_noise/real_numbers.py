@@ -7,7 +7,11 @@ import numpy as np
 import quietcrowd as qc
 from quietcrowd.answers import Answers
 from quietcrowd.evaluation.metrics import KnownNumbers
-from quietcrowd_research.number_oracle import counted_number_law, number_posterior, quantiles
+from quietcrowd_research.number_oracle import (
+    counted_number_distribution,
+    number_posterior,
+    quantiles,
+)
 from quietcrowd_research.transforms import log10_dataset
 from under_noise.cells import Cell, geometric_ratio, share_of
 from under_noise.families import number_cell as drawn_cell
@@ -32,13 +36,13 @@ DRAWN = "drawn crowd"
 
 @cache
 def real_set(name):
-    """Return plain answers in the order of reports, their score, and the counted law."""
+    """Return plain answers in the order of reports, their score, and the counted distribution."""
     dataset = qc.load_dataset(name)
     if name == "population":
         dataset = log10_dataset(dataset)
     answers = dataset.answers.canonical
     score = KnownNumbers(answers, dataset.truths)
-    return answers, score, counted_number_law(answers, dataset.truths)
+    return answers, score, counted_number_distribution(answers, dataset.truths)
 
 
 def on_tasks(table, tasks):
@@ -58,7 +62,7 @@ def on_tasks(table, tasks):
 
 def number_cell(name, epsilon, draws, kept):
     """Return the cell of a real set, and all records."""
-    answers, score, law = real_set(name)
+    answers, score, distribution = real_set(name)
     mechanism = qc.LaplaceMechanism(domain=answers.domain, epsilon=epsilon, fill=None)
 
     def simulate(rng, _):
@@ -67,7 +71,9 @@ def number_cell(name, epsilon, draws, kept):
 
     def oracle(scene):
         table_ = on_tasks(scene.table, score.tasks)
-        truths, posterior = number_posterior(table_, law, mechanism.channel.shift, points=POINTS)
+        truths, posterior = number_posterior(
+            table_, distribution, mechanism.channel.shift, points=POINTS
+        )
         found = np.full((3, len(answers.tasks)), np.nan)
         found[:, score.tasks] = quantiles(truths, posterior, (0.5, 0.05, 0.95)).T
         return found

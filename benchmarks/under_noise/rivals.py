@@ -23,7 +23,7 @@ CONFIDENCE, INSIDE, WIDTH = "confidence", "inside", "width"
 """What a record holds beside the loss."""
 
 NORMAL_90 = 1.6449
-"""Standard deviations to either side that hold nine tenths of a normal law."""
+"""Standard deviations to either side that hold nine tenths of a normal distribution."""
 
 
 def _judged(answers):
@@ -183,12 +183,12 @@ def constant_number(scene):
     return judged_numbers(scene, np.full(len(known), np.median(known)), nothing, nothing)
 
 
-def number_rivals(interval_with_law):
+def number_rivals(interval_with_distribution):
     """Return all rivals on numbers by name; the oracle has the medians and intervals given."""
 
     def oracle(scene):
         at = scene.score.tasks
-        return judged_numbers(scene, *(column[at] for column in interval_with_law(scene)))
+        return judged_numbers(scene, *(column[at] for column in interval_with_distribution(scene)))
 
     rivals = {name: number_record(method) for name, method in NUMBER_METHODS.items()}
     return rivals | {ORACLE: oracle, CONSTANT: constant_number}

@@ -92,8 +92,8 @@ template <> struct type_caster<quietcrowd::NumberEstimates>
 template <int N> struct type_caster<quietcrowd::CavityVotes<N>>
     : struct_caster<quietcrowd::CavityVotes<N>, Array<const quietcrowd::i64>, Array<const quietcrowd::i32>, double, double,
                     Array<const double>, Array<const double, N>, Array<const double>> {};
-template <int N> struct type_caster<quietcrowd::ReportLaws<N>>
-    : struct_caster<quietcrowd::ReportLaws<N>, Array<const double, N>, Array<const double, N>, Array<const double, 2>,
+template <int N> struct type_caster<quietcrowd::ReportDistributions<N>>
+    : struct_caster<quietcrowd::ReportDistributions<N>, Array<const double, N>, Array<const double, N>, Array<const double, 2>,
                     Array<const double>, Array<const double>> {};
 template <> struct type_caster<quietcrowd::SetPartition>
     : struct_caster<quietcrowd::SetPartition, Array<const quietcrowd::i64>, Array<const quietcrowd::u32>,
@@ -107,8 +107,8 @@ template <> struct type_caster<quietcrowd::SetWorkers>
 template <> struct type_caster<quietcrowd::SetSums>
     : struct_caster<quietcrowd::SetSums, Array<quietcrowd::i64, 3>, Array<quietcrowd::i64>, Array<quietcrowd::i64, 2>,
                     Array<quietcrowd::i64, 2>, Array<quietcrowd::i64>, Array<quietcrowd::i64>, Array<quietcrowd::i64>> {};
-template <> struct type_caster<quietcrowd::WorkerLaws>
-    : struct_caster<quietcrowd::WorkerLaws, Array<const double, 2>, Array<const double, 2>, Array<const double, 2>,
+template <> struct type_caster<quietcrowd::WorkerDistributions>
+    : struct_caster<quietcrowd::WorkerDistributions, Array<const double, 2>, Array<const double, 2>, Array<const double, 2>,
                     Array<const quietcrowd::i64>, Array<const quietcrowd::i32, 2>> {};
 template <> struct type_caster<quietcrowd::BinnedReports>
     : struct_caster<quietcrowd::BinnedReports, Array<const quietcrowd::i64>, Array<const quietcrowd::i64>,

@@ -18,8 +18,8 @@ void define_labels(nb::module_& m) {
     QC_DEFINE(infer_noisy_labels, "partition"_a, "reports"_a, "log_odds"_a, "votes"_a, "nats"_a, "log_priors"_a,
               "sharpness"_a, "temperatures"_a, "unit"_a, "told_unit"_a, "even"_a, "seed"_a, "counts"_a, "classes"_a,
               "calibration"_a, "agreed"_a, "estimates"_a, "posterior"_a);
-    QC_DEFINE(coin_cavities, "partition"_a, "votes"_a, "laws"_a, "first_worker"_a, "histograms"_a);
-    QC_DEFINE(table_cavities, "partition"_a, "votes"_a, "laws"_a, "first_worker"_a, "histograms"_a);
+    QC_DEFINE(coin_cavities, "partition"_a, "votes"_a, "distributions"_a, "first_worker"_a, "histograms"_a);
+    QC_DEFINE(table_cavities, "partition"_a, "votes"_a, "distributions"_a, "first_worker"_a, "histograms"_a);
     QC_DEFINE(set_cavities, "partition"_a, "signs"_a, "workers"_a, "log_priors"_a, "nodes"_a, "first_worker"_a,
               "histograms"_a);
     QC_DEFINE(infer_sets, "partition"_a, "signs"_a, "workers"_a, "constancy"_a, "log_priors"_a, "mistakes"_a,

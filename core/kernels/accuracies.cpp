@@ -95,15 +95,15 @@ void fill_report_logs(Array<const double> nodes, Array<const double> accuracies,
 
 void add_evidences(Array<const i64, 3> histograms, Array<const double, 2> logs, Array<const double> log_weights,
                    Array<const double, 2> crowds, Array<i64> sums) {
-    const i64 places = logs.shape[0], grid = logs.shape[1], laws = crowds.shape[0], step = padded(laws, LAWS);
+    const i64 places = logs.shape[0], grid = logs.shape[1], distributions = crowds.shape[0], step = padded(distributions, LAWS);
     check_sizes(histograms, log_weights, places);
     require(crowds.shape[1] == grid, "probabilities must be one per distribution and place of the grid");
-    require(sums.size() == laws, "sums must be one per distribution");
+    require(sums.size() == distributions, "sums must be one per distribution");
     Likelihood worker(log_weights, places, grid);
     Room<double> rows(places * worker.stride), columns(grid * step), totals(step);
     copy_rows(logs, worker.stride, rows);
-    for (i64 law = 0; law < laws; law++)
-        for (i64 at = 0; at < grid; at++) columns[at * step + law] = crowds[law][at];
+    for (i64 distribution = 0; distribution < distributions; distribution++)
+        for (i64 at = 0; at < grid; at++) columns[at * step + distribution] = crowds[distribution][at];
     for (i64 w = 0; w < histograms.shape[0]; w++) {
         const double most = worker.fill(histograms[w], rows);
         const double* QC_RESTRICT likelihood = worker.likelihood;
@@ -116,9 +116,9 @@ void add_evidences(Array<const i64, 3> histograms, Array<const double, 2> logs, 
         }
         const double* QC_RESTRICT total = totals;
         i64* QC_RESTRICT to = sums.data;
-        for (i64 law = 0; law < laws; law++) {
-            const double evidence = most + log_of(1e-300 > total[law] ? 1e-300 : total[law]);
-            to[law] = add(to[law], to_integer(evidence * EVIDENCE_ONE));
+        for (i64 distribution = 0; distribution < distributions; distribution++) {
+            const double evidence = most + log_of(1e-300 > total[distribution] ? 1e-300 : total[distribution]);
+            to[distribution] = add(to[distribution], to_integer(evidence * EVIDENCE_ONE));
         }
     }
 }

@@ -16,21 +16,21 @@ static double rounded_off(const NumberTask& task, Array<const double> cut, Array
     return weight > 0 ? (double)total / (double)weight : 0.0;
 }
 
-static void check_laws(const WorkerLaws& laws, const BinnedTally& tally) {
-    const i64 workers = laws.workers(), many = laws.laws(), columns = laws.columns(), rows = laws.table.shape[0];
-    require(laws.beliefs.shape[1] == many, "beliefs must be of workers by laws");
-    require(laws.by_law.shape[0] == many && laws.by_law.shape[1] == columns, "laws must be the same by law and by column");
-    require(laws.rows.size() == workers && laws.table.shape[1] == columns, "the table must be of rows by columns");
+static void check_distributions(const WorkerDistributions& distributions, const BinnedTally& tally) {
+    const i64 workers = distributions.workers(), many = distributions.distributions(), columns = distributions.columns(), rows = distributions.table.shape[0];
+    require(distributions.beliefs.shape[1] == many, "beliefs must be of workers by distributions");
+    require(distributions.by_distribution.shape[0] == many && distributions.by_distribution.shape[1] == columns, "distributions must be the same by distribution and by column");
+    require(distributions.rows.size() == workers && distributions.table.shape[1] == columns, "the table must be of rows by columns");
     for (i64 worker = 0; worker < workers; worker++)
-        require(laws.rows[worker] < rows, "there is no such row of the table, of worker", worker);
+        require(distributions.rows[worker] < rows, "there is no such row of the table, of worker", worker);
     require(tally.residuals.shape[0] == rows && tally.residuals.shape[1] == columns, "residuals must be of rows by columns");
-    require(tally.evidence.shape[0] == workers && tally.evidence.shape[1] == many, "evidence must be of workers by laws");
+    require(tally.evidence.shape[0] == workers && tally.evidence.shape[1] == many, "evidence must be of workers by distributions");
     require(tally.supported.shape[0] == 0 || (tally.supported.shape[0] == workers && tally.supported.shape[1] == many),
-            "support must be of workers by laws, or empty");
+            "support must be of workers by distributions, or empty");
 }
 
 static void check_reports(const NumberPartition& p, const BinnedReports& reports, const BinnedPriors& priors,
-                          const WorkerLaws& laws, const BinnedTally& tally) {
+                          const WorkerDistributions& distributions, const BinnedTally& tally) {
     const i64 rows = p.values.size(), bins = priors.logs.size();
     require(bins > 0 && bins % BLOCK == 0, "bins must be a multiple of 32");
     require(priors.candidates.shape[1] == bins || priors.candidates.shape[0] == 0, "candidates must be of priors by bins");
@@ -40,37 +40,37 @@ static void check_reports(const NumberPartition& p, const BinnedReports& reports
     require(reports.known.size() == p.tasks(), "known truths must be one per task");
     require(tally.truths.size() == bins && tally.likely.size() == 1 && tally.tried.size() == priors.candidates.shape[0],
             "tallies must be one per bin, one and one per candidate");
-    require(reports.missing.size() == 0 || tally.answered.size() == laws.workers(), "answered must be one per worker");
-    require(tally.squared.size() == laws.workers(), "squared errors must be one per worker");
+    require(reports.missing.size() == 0 || tally.answered.size() == distributions.workers(), "answered must be one per worker");
+    require(tally.squared.size() == distributions.workers(), "squared errors must be one per worker");
 }
 
 // Rejects reports of a task that lie outside of the columns, and a known truth in no bin.
 static void check_places(const BinnedReports& reports, const NumberTask& task, i64 most, i64 place) {
     for (i64 i = task.start; i < task.start + task.count; i++)
         if (QC_UNLIKELY(reports.places[i] < 0 || reports.places[i] > most || reports.ratios[i] > most))
-            refuse("a report lies outside of the laws' columns, of task", place);
+            refuse("a report lies outside of the distributions' columns, of task", place);
     require(is_nan(task.known) || !is_nan(reports.known[place]), "a known truth lies in no bin, of task", place);
 }
 
 void infer_by_bins(const NumberPartition& partition, const BinnedReports& reports, const BinnedPriors& priors,
-                   const WorkerLaws& laws, Array<const double, 2> densities, Array<const double> weights,
+                   const WorkerDistributions& distributions, Array<const double, 2> densities, Array<const double> weights,
                    Array<const double> borne, Array<const double> levels, Array<const double> ends,
                    const BinnedUnits& units, const BinnedTally& tally, Array<double, 2> quantiles,
                    const NumberEstimates& estimates) {
     check_numbers(partition, estimates);
-    check_laws(laws, tally);
-    check_reports(partition, reports, priors, laws, tally);
-    const i64 bins = priors.logs.size(), workers = laws.workers(), most = laws.columns() - bins;
+    check_distributions(distributions, tally);
+    check_reports(partition, reports, priors, distributions, tally);
+    const i64 bins = priors.logs.size(), workers = distributions.workers(), most = distributions.columns() - bins;
     const bool filling = reports.missing.size() > 0, supporting = tally.supported.shape[0] > 0;
     const bool fills_quantiles = quantiles.shape[0] > 0, last = estimates.truths.size() > 0;
-    require(!supporting || (densities.shape[0] == laws.columns() && densities.shape[1] == laws.laws()),
-            "densities must be of columns by laws");
+    require(!supporting || (densities.shape[0] == distributions.columns() && densities.shape[1] == distributions.distributions()),
+            "densities must be of columns by distributions");
     require(weights.size() == workers && (borne.size() == 0 || borne.size() == workers),
             "weights and what is borne out must be one per worker");
     require(ends.size() == 2, "there must be two ends");
     require(!fills_quantiles || (quantiles.shape[0] == partition.tasks() && quantiles.shape[1] == levels.size()),
             "quantiles must be of tasks by levels, or empty");
-    BinnedTruth truth(priors, laws);
+    BinnedTruth truth(priors, distributions);
     for_tasks(partition, workers, [&](i64 t, const NumberTask& task) {
         check_places(reports, task, most, t);
         const bool known = !is_nan(task.known), supports = supporting && task.count > 1;
@@ -94,7 +94,7 @@ void infer_by_bins(const NumberPartition& partition, const BinnedReports& report
             if (!supports) continue;
             if (filling) mix(reports.missing[report], bins, truth.row);
             const double total = truth.leave_out(known), filled = filling ? exp_of(reports.missing[report]) : 0.0;
-            support(truth.without, bins, total, densities, place, ratio, filled, units.likely, truth.of_laws,
+            support(truth.without, bins, total, densities, place, ratio, filled, units.likely, truth.of_distributions,
                     tally.supported[worker].data);
         }
         double moved = 0.0;

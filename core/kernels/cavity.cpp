@@ -54,12 +54,12 @@ struct CavityBlock {
 };
 
 template <int N, int M>
-static void check_sizes(const CavityVotes<N>& votes, const ReportLaws<M>& laws, i64 labels, i64 workers,
+static void check_sizes(const CavityVotes<N>& votes, const ReportDistributions<M>& distributions, i64 labels, i64 workers,
                         Array<i64, 4> histograms) {
     require(labels >= 1 && labels <= 65536, "there must be 1 to 65,536 labels");
-    require(votes.trust.size() == workers && laws.answering.size() == workers, "arrays must have one entry per worker");
-    const i64 channels = laws.right.shape[0];
-    require(laws.silent.shape[0] == channels && laws.silent.shape[1] == labels,
+    require(votes.trust.size() == workers && distributions.answering.size() == workers, "arrays must have one entry per worker");
+    const i64 channels = distributions.right.shape[0];
+    require(distributions.silent.shape[0] == channels && distributions.silent.shape[1] == labels,
             "probabilities without an answer must be one per channel and label");
     require(histograms.shape[1] == votes.crowd.shape[0] && histograms.shape[2] == channels,
             "histograms must be one per worker, crowd and channel");
@@ -149,13 +149,13 @@ static void fill_coin_cavities(const CavityBlock& block, const u32* QC_RESTRICT 
                 truth[row] = reports[row] == (u32)block.known[t] ? 1.0 : 0.0;
 }
 
-void coin_cavities(const LabelPartition& partition, const CavityVotes<1>& votes, const ReportLaws<2>& laws,
+void coin_cavities(const LabelPartition& partition, const CavityVotes<1>& votes, const ReportDistributions<2>& distributions,
                    i64 first_worker, Array<i64, 4> histograms) {
     const i64 labels = votes.log_priors.size(), workers = votes.coins.size();
-    check_sizes(votes, laws, labels, workers, histograms);
+    check_sizes(votes, distributions, labels, workers, histograms);
     require(votes.tables.size() == 0, "votes must be one per worker");
-    require(laws.right.shape[1] == 2, "there must be two probabilities per channel");
-    const ReportHistograms found(laws.nodes, first_worker, histograms);
+    require(distributions.right.shape[1] == 2, "there must be two probabilities per channel");
+    const ReportHistograms found(distributions.nodes, first_worker, histograms);
     CavityBlock block(partition, labels, workers);
     const i64 most = block.most_rows;
     Room<u32> reports(most);
@@ -171,7 +171,7 @@ void coin_cavities(const LabelPartition& partition, const CavityVotes<1>& votes,
     const double others = 1.0 / (double)greater_of<i64>(labels - 1, 1);
     while (block.next(reports)) {
         const i64 rows = block.rows;
-        read_workers(block, votes.trust.data, laws.answering.data, trusted, answered);
+        read_workers(block, votes.trust.data, distributions.answering.data, trusted, answered);
         for (i64 row = 0; row < rows; row++)
             mine[row] = trusted[row] * cut((double)votes.coins[block.codes[row]] * votes.nats, votes.most);
         for (i64 crowd = 0; crowd < votes.crowd.size(); crowd++) {
@@ -180,14 +180,14 @@ void coin_cavities(const LabelPartition& partition, const CavityVotes<1>& votes,
             for (i64 row = 0; row < rows; row++)
                 to[row] = to_integer((mine[row] + (1.0 - trusted[row]) * of_crowd) * VOTE_ONE);
             fill_coin_cavities(block, reports, added, votes.log_priors.data, of_tasks, truth, right);
-            for (i64 channel = 0; channel < laws.right.shape[0]; channel++) {
-                const double keep = laws.right[channel][0], other = laws.right[channel][1];
+            for (i64 channel = 0; channel < distributions.right.shape[0]; channel++) {
+                const double keep = distributions.right[channel][0], other = distributions.right[channel][1];
                 for (i64 row = 0; row < rows; row++) {
                     const double spread = (1.0 - truth[row]) * others;
                     right[row] = other + truth[row] * (keep - other);
                     wrong[row] = other + spread * (keep - other);
                 }
-                add_silent(block, reports, answered, laws.silent[channel].data, right, wrong);
+                add_silent(block, reports, answered, distributions.silent[channel].data, right, wrong);
                 found.add_reports(right, wrong, block.codes, rows, crowd, channel);
             }
         }
@@ -259,33 +259,33 @@ static void fill_table_cavities(const CavityBlock& block, const i64* QC_RESTRICT
 }
 
 // Fills in the probability of each report, mixed over truths; the distribution is at [truth, report].
-static void mix(const CavityBlock& block, const double* QC_RESTRICT law, const double* QC_RESTRICT shares, i64 stride,
+static void mix(const CavityBlock& block, const double* QC_RESTRICT distribution, const double* QC_RESTRICT shares, i64 stride,
                 const u32* QC_RESTRICT reports, double* QC_RESTRICT mixed) {
     const i64 labels = block.labels;
     const double fine = unit_of_shares(labels);
     for (i64 row = 0; row < block.rows; row++) mixed[row] = 0.0;
     for (i64 l = 0; l < labels; l++) {
-        const double* QC_RESTRICT of = law + l * labels;
+        const double* QC_RESTRICT of = distribution + l * labels;
         const double* QC_RESTRICT share = shares + l * stride;
         for (i64 row = 0; row < block.rows; row++) mixed[row] += to_whole(share[row] * of[reports[row]] * fine);
     }
     for (i64 row = 0; row < block.rows; row++) mixed[row] /= fine;
 }
 
-void table_cavities(const LabelPartition& partition, const CavityVotes<3>& votes, const ReportLaws<3>& laws,
+void table_cavities(const LabelPartition& partition, const CavityVotes<3>& votes, const ReportDistributions<3>& distributions,
                     i64 first_worker, Array<i64, 4> histograms) {
     const i64 labels = votes.log_priors.size(), workers = votes.trust.size();
-    check_sizes(votes, laws, labels, workers, histograms);
+    check_sizes(votes, distributions, labels, workers, histograms);
     const i64 cells = labels * labels, of_tables = votes.tables.size();
     require((votes.coins.size() == workers && of_tables == 0) ||
                 (votes.coins.size() == 0 && of_tables % cells == 0 && of_tables / cells == workers),
             "votes must be one per worker, or one per worker, report and truth");
-    const Array<const double, 3> of_labels[] = {votes.crowd, laws.right, laws.wrong};
+    const Array<const double, 3> of_labels[] = {votes.crowd, distributions.right, distributions.wrong};
     for (const Array<const double, 3>& tables : of_labels)
         require(tables.shape[1] == labels && tables.shape[2] == labels,
                 "tables must have one entry per truth and report");
-    require(laws.wrong.shape[0] == laws.right.shape[0], "tables must be one per channel");
-    const ReportHistograms found(laws.nodes, first_worker, histograms);
+    require(distributions.wrong.shape[0] == distributions.right.shape[0], "tables must be one per channel");
+    const ReportHistograms found(distributions.nodes, first_worker, histograms);
     CavityBlock block(partition, labels, workers);
     const i64 most = block.most_rows;
     Room<u32> reports(most);
@@ -297,7 +297,7 @@ void table_cavities(const LabelPartition& partition, const CavityVotes<3>& votes
     double* QC_RESTRICT wrong = memory + 3 * most;
     while (block.next(reports)) {
         const i64 rows = block.rows;
-        read_workers(block, votes.trust.data, laws.answering.data, trusted, answered);
+        read_workers(block, votes.trust.data, distributions.answering.data, trusted, answered);
         fill_own_votes(block, votes, reports, trusted, most, own);
         for (i64 crowd = 0; crowd < votes.crowd.shape[0]; crowd++) {
             for (i64 l = 0; l < labels; l++) {
@@ -310,10 +310,10 @@ void table_cavities(const LabelPartition& partition, const CavityVotes<3>& votes
             }
             fill_table_cavities(block, added, votes.log_priors.data, most, right, wrong, shares);
             make_known_certain(block.offsets, block.known, block.tasks, labels, most, shares);
-            for (i64 channel = 0; channel < laws.right.shape[0]; channel++) {
-                mix(block, laws.right[channel].data, shares, most, reports, right);
-                mix(block, laws.wrong[channel].data, shares, most, reports, wrong);
-                add_silent(block, reports, answered, laws.silent[channel].data, right, wrong);
+            for (i64 channel = 0; channel < distributions.right.shape[0]; channel++) {
+                mix(block, distributions.right[channel].data, shares, most, reports, right);
+                mix(block, distributions.wrong[channel].data, shares, most, reports, wrong);
+                add_silent(block, reports, answered, distributions.silent[channel].data, right, wrong);
                 found.add_reports(right, wrong, block.codes, rows, crowd, channel);
             }
         }

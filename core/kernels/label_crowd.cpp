@@ -5,17 +5,17 @@
 
 namespace quietcrowd {
 namespace QC_VARIANT {
-static void check_laws(const Crowd& crowd, Array<const double, 4> logs, Array<const double, 3> constant_logs,
+static void check_distributions(const Crowd& crowd, Array<const double, 4> logs, Array<const double, 3> constant_logs,
                         const CrowdSums& sums, Array<i64, 4> reports) {
     for (int d = 0; d < 4; d++) {
-        require(logs.shape[d] >= 1 && logs.shape[d] <= 65536, "laws must have 1 to 65,536 entries in each dimension");
-        require(crowd.laws.shape[d] == logs.shape[d], "logarithms must have the shape of the laws");
-        require(reports.size() == 0 || reports.shape[d] == logs.shape[d], "expected reports must have the shape of the laws");
+        require(logs.shape[d] >= 1 && logs.shape[d] <= 65536, "distributions must have 1 to 65,536 entries in each dimension");
+        require(crowd.distributions.shape[d] == logs.shape[d], "logarithms must have the shape of the distributions");
+        require(reports.size() == 0 || reports.shape[d] == logs.shape[d], "expected reports must have the shape of the distributions");
     }
     const i64 of_constants[3] = {logs.shape[0], logs.shape[1], logs.shape[3]};
     for (int d = 0; d < 3; d++)
-        require(crowd.constant_laws.shape[d] == of_constants[d] && constant_logs.shape[d] == of_constants[d],
-                "laws of constant answers must be one per channel, label and report");
+        require(crowd.constant_distributions.shape[d] == of_constants[d] && constant_logs.shape[d] == of_constants[d],
+                "distributions of constant answers must be one per channel, label and report");
     require(crowd.channels.size() == logs.shape[0], "probabilities of channels must be one per channel");
     check_crowd(crowd.communities, crowd.constants, crowd.accuracies, logs.shape[1], logs.shape[2], sums);
 }
@@ -75,7 +75,7 @@ i64 weigh_workers(Array<const i64> members, Array<const i64> counts, double coun
                   double report_unit, double evidence_unit, Array<i32> log_odds, Array<i32> votes,
                   Array<double> constancy, const CrowdSums& sums, Array<i64, 4> reports) {
     constexpr int B = WORKERS_ABREAST;
-    check_laws(crowd, logs, constant_logs, sums, reports);
+    check_distributions(crowd, logs, constant_logs, sums, reports);
     const i64 cells = logs.shape[1] * logs.shape[3];
     require(counts.size() % cells == 0 && counts.size() / cells == constancy.size() && log_odds.size() == counts.size() &&
                 votes.size() == counts.size(),
@@ -95,7 +95,7 @@ i64 weigh_workers(Array<const i64> members, Array<const i64> counts, double coun
         block.normalize();
         block.expect_accuracies(crowd.accuracies, worker_unit, sums.accuracies);
         expect(block, logs, constant_logs, odds);
-        expect(block, crowd.laws, crowd.constant_laws, means);
+        expect(block, crowd.distributions, crowd.constant_distributions, means);
         block.count_kinds(worker_unit, sums);
         if (reports.size()) count_reports(block, report_unit, reports);
         for (i64 i = 0; i < cells * B; i++) means[i] = log_of(means[i]);

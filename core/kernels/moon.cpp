@@ -151,10 +151,10 @@ void infer_by_mixture(const NumberPartition& partition, Array<const double> sigm
     const double widest = (high - low) / std::sqrt(12.0);  // the standard error of a uniform number between the bounds
 
     Room<Worker> known_workers(workers);
-    Worker* QC_RESTRICT law = known_workers;
+    Worker* QC_RESTRICT distribution = known_workers;
     for (i64 w = 0; w < workers; w++) {
         const double sigma = sigmas[w], inverse = 1.0 / sigma;
-        law[w] = {sigma, inverse, bend(0.0, sigma, inverse).curvature, weights[w]};
+        distribution[w] = {sigma, inverse, bend(0.0, sigma, inverse).curvature, weights[w]};
     }
     const i64 longest = (longest_of(partition.offsets) + LANES - 1) / LANES * LANES;
     Room<double> numbers(5 * longest);
@@ -167,7 +167,7 @@ void infer_by_mixture(const NumberPartition& partition, Array<const double> sigm
         r.count = task.count;
         r.padded = (task.count + LANES - 1) / LANES * LANES;
         for (i64 i = 0; i < r.padded; i++) {
-            const Worker of = i < r.count ? law[task.workers[i]] : Worker{1.0, 1.0, 0.0, 0.0};
+            const Worker of = i < r.count ? distribution[task.workers[i]] : Worker{1.0, 1.0, 0.0, 0.0};
             r.values[i] = i < r.count ? task.values[i] * per_scale : 0.0;
             r.sigmas[i] = of.sigma;
             r.inverses[i] = of.inverse;

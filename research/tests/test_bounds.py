@@ -201,13 +201,13 @@ def test_important_workers_reach_a_share_of_the_best():
 @pytest.mark.parametrize("workers", [1, 2, 3, 8])
 def test_density_of_the_change_has_mass_one_and_the_mean_of_the_one_layer_change(workers, high):
     def moment(order):
-        def law(log_point):
+        def distribution(log_point):
             point = math.exp(log_point)
             density = claimed_change_density(point, workers=workers, high=high)[0]
             return density * point ** (order + 1)
 
         top = workers * math.log(high)
-        return integrate.quad(law, top - 90, top, epsabs=0, epsrel=1e-10, limit=200)[0]
+        return integrate.quad(distribution, top - 90, top, epsabs=0, epsrel=1e-10, limit=200)[0]
 
     assert moment(0) == pytest.approx(1, rel=1e-8)
     assert moment(1) == pytest.approx((high / 2) ** workers, rel=1e-8)

@@ -10,20 +10,22 @@ from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd_research.label_oracle import counted_confusions, label_posterior
 
 
-def by_hand(reports, law, table):
+def by_hand(reports, distribution, table):
     """Return the posterior of every task, each sum written out."""
-    labels = len(law.prior)
+    labels = len(distribution.prior)
     found = np.zeros((len(reports.tasks), labels))
     for task, truth in itertools.product(range(len(found)), range(labels)):
         mine = np.flatnonzero(reports.task_codes == task)
         for lure in (None, *(label for label in range(labels) if label != truth)):
-            chance = 1 - law.misled if lure is None else law.misled / (labels - 1)
+            chance = 1 - distribution.misled if lure is None else distribution.misled / (labels - 1)
             for row in mine:
-                answer = law.confusions[reports.worker_codes[row], truth]
+                answer = distribution.confusions[reports.worker_codes[row], truth]
                 if lure is not None:
-                    answer = (1 - law.pull) * answer + law.pull * np.eye(labels)[lure]
+                    answer = (1 - distribution.pull) * answer + distribution.pull * np.eye(labels)[
+                        lure
+                    ]
                 chance *= answer @ table[:, reports.values[row]]
-            found[task, truth] += law.prior[truth] * chance
+            found[task, truth] += distribution.prior[truth] * chance
     return found / found.sum(axis=1, keepdims=True)
 
 
@@ -39,27 +41,32 @@ def test_the_posterior_is_that_of_bayes(misled, epsilon):
         truths=(0.5, 0.3, 0.2),
         misled=misled,
     )
-    reports, table, law = crowd.answers, np.eye(3), crowd.law
+    reports, table, distribution = crowd.answers, np.eye(3), crowd.distribution
     if epsilon is not None:
         mechanism = qc.RandomizedResponse(domain=reports.domain, epsilon=epsilon)
         reports = mechanism.simulate(reports, random_state=0).table
         table = mechanism.channel.probabilities
     found = label_posterior(
         reports,
-        confusions=law.confusions,
-        prior=law.prior,
+        confusions=distribution.confusions,
+        prior=distribution.prior,
         channel=None if epsilon is None else table,
-        misled=law.misled,
-        pull=law.pull,
+        misled=distribution.misled,
+        pull=distribution.pull,
     )
-    assert found == pytest.approx(by_hand(reports, law, table))
+    assert found == pytest.approx(by_hand(reports, distribution, table))
 
 
 def test_a_channel_of_each_worker():
     crowd = make_crowd(kind="guessing", tasks=20, workers=6, answers_per_task=4)
-    law, table = crowd.law, np.array([[0.7, 0.3], [0.3, 0.7]])
+    distribution, table = crowd.distribution, np.array([[0.7, 0.3], [0.3, 0.7]])
     found = [
-        label_posterior(crowd.answers, confusions=law.confusions, prior=law.prior, channel=channel)
+        label_posterior(
+            crowd.answers,
+            confusions=distribution.confusions,
+            prior=distribution.prior,
+            channel=channel,
+        )
         for channel in (table, np.tile(table, (6, 1, 1)))
     ]
     assert np.array_equal(*found)
@@ -71,19 +78,21 @@ def test_a_task_without_reports_has_the_prior():
     answers = qc.Answers.from_frame(
         frame[frame["task"] > 0], crowd.answers.domain, tasks=range(3), workers=range(2)
     )
-    found = label_posterior(answers, confusions=crowd.law.confusions, prior=crowd.law.prior)
+    found = label_posterior(
+        answers, confusions=crowd.distribution.confusions, prior=crowd.distribution.prior
+    )
     assert found[0] == pytest.approx([0.9, 0.1])
 
 
 def test_confidences_are_right_on_its_own_crowds():
     crowd = make_crowd(kind="guessing", tasks=4_000, workers=50, misled=0.2)
-    law = crowd.law
+    distribution = crowd.distribution
     found = label_posterior(
         crowd.answers,
-        confusions=law.confusions,
-        prior=law.prior,
-        misled=law.misled,
-        pull=law.pull,
+        confusions=distribution.confusions,
+        prior=distribution.prior,
+        misled=distribution.misled,
+        pull=distribution.pull,
     )
     known = np.array(crowd.truths["label"].to_pylist()) == "yes"
     right = (found[:, 1] > 0.5) == known
@@ -107,14 +116,16 @@ def test_counts_are_smoothed_by_the_crowd():
 
 def test_what_does_not_fit():
     crowd = make_crowd(kind="guessing", tasks=5, workers=4, answers_per_task=2)
-    law, answers = crowd.law, crowd.answers
+    distribution, answers = crowd.distribution, crowd.answers
     with pytest.raises(ParameterError, match="confusions"):
-        label_posterior(answers, confusions=law.confusions[1:], prior=law.prior)
+        label_posterior(answers, confusions=distribution.confusions[1:], prior=distribution.prior)
     with pytest.raises(ParameterError, match="channel"):
-        label_posterior(answers, confusions=law.confusions, prior=law.prior, channel=np.eye(3))
+        label_posterior(
+            answers, confusions=distribution.confusions, prior=distribution.prior, channel=np.eye(3)
+        )
     never = np.tile([[1.0, 0.0], [1.0, 0.0]], (4, 1, 1))
     with pytest.raises(ParameterError, match="cannot be"):
-        label_posterior(answers, confusions=never, prior=law.prior)
+        label_posterior(answers, confusions=never, prior=distribution.prior)
     numbers = qc.make_crowd(kind="sensors", tasks=3, workers=2)
     with pytest.raises(AnswerError, match="labels"):
         counted_confusions(numbers.answers, numbers.truths)

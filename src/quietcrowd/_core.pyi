@@ -86,14 +86,14 @@ def infer_noisy_labels(
 def coin_cavities(
     partition: tuple[Any, ...],
     votes: tuple[Any, ...],
-    laws: tuple[Any, ...],
+    distributions: tuple[Any, ...],
     first_worker: int,
     histograms: numpy.typing.NDArray[numpy.int64],
 ) -> None: ...
 def table_cavities(
     partition: tuple[Any, ...],
     votes: tuple[Any, ...],
-    laws: tuple[Any, ...],
+    distributions: tuple[Any, ...],
     first_worker: int,
     histograms: numpy.typing.NDArray[numpy.int64],
 ) -> None: ...
@@ -318,22 +318,22 @@ def fill_fraction_tails(
     tails: numpy.typing.NDArray[numpy.float64],
     other_tails: numpy.typing.NDArray[numpy.float64],
 ) -> None: ...
-def blend_laws(
+def blend_distributions(
     beliefs: numpy.typing.NDArray[numpy.float64],
-    laws: numpy.typing.NDArray[numpy.float64],
+    distributions: numpy.typing.NDArray[numpy.float64],
     table: numpy.typing.NDArray[numpy.int32],
 ) -> None: ...
-def weigh_laws(
+def weigh_distributions(
     residuals: numpy.typing.NDArray[numpy.int64],
     unit: float,
-    laws: numpy.typing.NDArray[numpy.float64],
+    distributions: numpy.typing.NDArray[numpy.float64],
     evidence: numpy.typing.NDArray[numpy.float64],
 ) -> None: ...
 def infer_by_bins(
     partition: tuple[Any, ...],
     reports: tuple[Any, ...],
     priors: tuple[Any, ...],
-    laws: tuple[Any, ...],
+    distributions: tuple[Any, ...],
     densities: numpy.typing.NDArray[numpy.float64],
     weights: numpy.typing.NDArray[numpy.float64],
     borne: numpy.typing.NDArray[numpy.float64],

@@ -186,9 +186,9 @@ def poll(reports: Reports) -> PollResult:
     """
     check_reports(reports)
     table, mechanism = reports.table, reports.mechanism
-    law, sets = mechanism.channel.probabilities, mechanism.channel.sets
+    distribution, sets = mechanism.channel.probabilities, mechanism.channel.sets
     hidden = reports.participation_codes is not None or reports.sketches is not None
-    if (law is None and sets is None) or hidden:
+    if (distribution is None and sets is None) or hidden:
         raise AnswerError("polls.poll-reports-unsupported", name=mechanism.name)
     if len(table.tasks) > 1:
         raise AnswerError(
@@ -204,9 +204,9 @@ def poll(reports: Reports) -> PollResult:
         tells = sets.held > sets.held_other
         counts = sets_with(values, sets.labels, sets.members).sum(axis=0, dtype=np.int64)
     else:
-        assert law is not None
-        tells = np.linalg.matrix_rank(law) == len(law)
-        counts = np.bincount(values, minlength=law.shape[1]).astype(np.int64)
+        assert distribution is not None
+        tells = np.linalg.matrix_rank(distribution) == len(distribution)
+        counts = np.bincount(values, minlength=distribution.shape[1]).astype(np.int64)
     if not tells:
         raise AnswerError("polls.poll-without-signal", name=mechanism.name)
     return PollResult(counts=counts, mechanism=mechanism, simulated=reports.simulated)

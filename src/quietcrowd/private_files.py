@@ -29,7 +29,7 @@ def create_private(path: Path, content: bytes) -> bool:
     """
     created = _create_unnamed(path, content)
     if created is None:
-        with _written_beside(path, content) as temporary:
+        with _synced_copy(path, content) as temporary:
             created = _give_name(temporary, path)
     _sync_folder(path.parent)
     return created
@@ -65,13 +65,13 @@ def _write(file: IO[bytes], content: bytes) -> None:
 
 def replace_private(path: Path, content: bytes) -> None:
     """Write a file with mode 0600, and replace an existing one atomically."""
-    with _written_beside(path, content) as temporary:
+    with _synced_copy(path, content) as temporary:
         os.replace(temporary, path)
         _sync_folder(path.parent)
 
 
 @contextmanager
-def _written_beside(path: Path, content: bytes) -> Iterator[Path]:
+def _synced_copy(path: Path, content: bytes) -> Iterator[Path]:
     """Yield a synced file in the directory of `path`, with mode 0600; remove it at the end."""
     number, name = mkstemp(dir=path.parent, prefix=f".{path.name}.")  # O_EXCL, 0600
     temporary = Path(name)

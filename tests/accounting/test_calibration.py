@@ -37,7 +37,7 @@ def test_two_layer_bounds_are_those_of_the_table(epsilon, lows):
 def test_two_layer_bounds_reach_the_target_and_no_smaller_low_does(labels, answers, epsilon):
     low, high = two_layer_bounds(epsilon, answers, labels=labels)
     mechanism = TwoLayerRandomizedResponse(domain=qc.Ordinal(range(labels)), low=low, high=high)
-    first, last = mechanism.worker_law.bounds
+    first, last = mechanism.worker_distribution.bounds
     assert (first, last) == (round(low * 2**32 / (labels - 1)), round(high * 2**32 / (labels - 1)))
     assert mechanism.guarantee(answers=answers).epsilon <= epsilon
     if first > 1:
@@ -46,7 +46,7 @@ def test_two_layer_bounds_reach_the_target_and_no_smaller_low_does(labels, answe
 
 @pytest.mark.nightly
 @pytest.mark.slow
-def test_bounds_of_a_beta_law_reach_the_target():
+def test_bounds_of_a_beta_distribution_reach_the_target():
     shapes = {"alpha": 2, "beta": 3}
     low, high = two_layer_bounds(1.0, 26, labels=3, **shapes)
     domain = qc.Ordinal(range(3))

@@ -22,8 +22,8 @@ from quietcrowd.mechanisms import (
     TwoLayerRandomizedResponse,
 )
 from quietcrowd.mechanisms.channels.noise import DiscreteLaplace
-from quietcrowd.privacy.loss import pure_law
-from quietcrowd.privacy.loss_distribution import compose_losses
+from quietcrowd.privacy.loss import pure_distribution
+from quietcrowd.privacy.loss_grid import compose_losses
 from quietcrowd.privacy.rounding import as_entered
 
 YES_NO = qc.Categorical(["no", "yes"])
@@ -48,12 +48,21 @@ def worst_delta(budget, step, kinds, used):
 
     Its coins lose some multiple of `step` each; it may make one more as long as `used` allows.
     """
-    laws = [pure_law(kind * step) for kind in kinds]
-    right = [1 / (1 + math.exp(-law.epsilon)) for law in laws]
+    distributions = [pure_distribution(kind * step) for kind in kinds]
+    right = [1 / (1 + math.exp(-distribution.epsilon)) for distribution in distributions]
 
     @cache
     def fits(counts):
-        return used([(law, n) for law, n in zip(laws, counts, strict=True) if n]) <= budget
+        return (
+            used(
+                [
+                    (distribution, n)
+                    for distribution, n in zip(distributions, counts, strict=True)
+                    if n
+                ]
+            )
+            <= budget
+        )
 
     @cache
     def worst(counts, loss):
@@ -90,7 +99,7 @@ def test_exact_composition_is_no_filter(budget, delta, step, kinds):
 @pytest.mark.parametrize("count", [1, 10, 100, 1000])
 @pytest.mark.parametrize("delta", [1e-2, 1e-6])
 def test_what_is_used_is_between_the_composition_and_the_sum(epsilon, count, delta):
-    parts = [(pure_law(epsilon), count)]
+    parts = [(pure_distribution(epsilon), count)]
     for budget in (0.5, 2.0, 10.0, 60.0):
         used = filter_used(parts, budget, delta)
         assert compose_losses(parts, delta) <= used * (1 + 1e-9)
@@ -99,17 +108,17 @@ def test_what_is_used_is_between_the_composition_and_the_sum(epsilon, count, del
 
 
 def test_releases_with_a_delta_must_fit_into_half_of_it():
-    part = pure_law(0.5, 0.004)
+    part = pure_distribution(0.5, 0.004)
     assert filter_used([(part, 2)], 3.0, 0.016) == pytest.approx(1.0)
     assert filter_used([(part, 2)], 3.0, 0.0159) == math.inf
     assert filter_used([(part, 2)], 3.0, 0.0) == math.inf
-    assert filter_used([(pure_law(math.inf), 1)], 3.0, 0.1) == math.inf
+    assert filter_used([(pure_distribution(math.inf), 1)], 3.0, 0.1) == math.inf
 
 
 def test_nothing_is_used_by_nothing():
     assert filter_used([], 1.0, 1e-6) == 0.0
-    assert filter_used([(pure_law(0.0), 5)], 1.0, 1e-6) == 0.0
-    assert filter_used([(pure_law(0.1), 1)], 0.0, 1e-6) == pytest.approx(0.1, rel=1e-4)
+    assert filter_used([(pure_distribution(0.0), 5)], 1.0, 1e-6) == 0.0
+    assert filter_used([(pure_distribution(0.1), 1)], 0.0, 1e-6) == pytest.approx(0.1, rel=1e-4)
 
 
 def test_a_ledger_allows_what_its_filter_allows():
@@ -251,6 +260,6 @@ def test_a_filter_is_its_formula_rounded_up_a_little(epsilon, count, budget, del
         right = 1 / (1 + (-loss).exp())
         mean = right * ((order - 1) * loss).exp() + (1 - right) * (-(order - 1) * loss).exp()
         exact = count * mean.ln() / (order - 1) + price(order)
-    used = filter_used([(pure_law(epsilon), count)], budget, delta)
+    used = filter_used([(pure_distribution(epsilon), count)], budget, delta)
     assert used < count * epsilon
     assert Decimal("5e-10") < Decimal(used) / exact - 1 < Decimal("2e-9")

@@ -1,7 +1,7 @@
 """How much of the stated loss of one answer an audit proves: the table of docs/audit.md.
 
-``python -m tests.auditing.audit_shares`` prints it. The noise is simulated, of the same law as the
-real one, so that it takes minutes and not an hour.
+``python -m tests.auditing.audit_shares`` prints it. The noise is simulated, of the same
+distribution as the real one, so that it takes minutes and not an hour.
 """
 
 import re

@@ -199,11 +199,11 @@ def test_a_report_is_a_value_that_prints():
         assert part in text
     assert (
         "told apart best: one answer against another, from the simulated reports of 2,000 workers "
-        "a side, by the public law."
+        "a side, by the public distribution."
     ) in " ".join(text.split())
     data = json.loads(json.dumps(report.to_dict()))
     assert data["proven"]["attack"] == "one answer against another"
-    assert data["proven"]["statistic"] == "the public law"
+    assert data["proven"]["statistic"] == "the public distribution"
     assert data["verdict"] == "holds"
     assert data["claim_holds"] is False
     assert data["exact"]["epsilon"] == pytest.approx(5.6245, abs=1e-3)
@@ -380,7 +380,7 @@ def test_a_mechanism_that_tells_nothing_loses_nothing():
 
 
 @pytest.mark.slow
-def test_noise_of_an_unknown_channel_is_attacked_by_its_own_law():
+def test_noise_of_an_unknown_channel_is_attacked_by_its_own_distribution():
     known = LaplaceMechanism(domain=LEVELS, epsilon=1.0)
 
     class Rewritten(Channel):

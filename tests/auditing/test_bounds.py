@@ -25,7 +25,7 @@ def proven_deltas(one, other, confidence, epsilons):
 
 
 def binary(epsilon, count, rng):
-    """Return samples of the two laws of randomised response on two labels."""
+    """Return samples of the two distributions of randomised response on two labels."""
     keep = np.exp(epsilon) / (1 + np.exp(epsilon))
     return [(rng.random(count) < chance).astype(float) for chance in (keep, 1 - keep)]
 
@@ -39,7 +39,7 @@ def test_bounds_are_below_the_truth_and_near(epsilon):
 
 
 def test_bounds_are_wrong_as_rarely_as_they_say():
-    """At 80 % confidence on equal laws; a false alarm of this test has a chance of 1e-6."""
+    """At 80 % confidence on equal distributions; a false alarm has a chance of 1e-6."""
     rng = np.random.default_rng(2)
     wrong = sum(
         proven_epsilon(rng.random(400), rng.random(400), confidence=0.8) > 0 for _ in range(300)
@@ -85,14 +85,16 @@ def test_limits_of_two_probabilities_hold_for_their_mean(size):
     for risk in (bounds.MOST_RISK, 0.1, 1e-3):
         low, high = counts.limits(risk)
         for one, other in itertools.combinations_with_replacement(chances, 2):
-            laws = [stats.binom.pmf(np.arange(size + 1), size, chance) for chance in (one, other)]
-            law, mean = np.convolve(*laws), (one + other) / 2
-            assert law[high < mean - 1e-12].sum() <= risk + 1e-12, (risk, one, other)
-            assert law[low > mean + 1e-12].sum() <= risk + 1e-12, (risk, one, other)
+            distributions = [
+                stats.binom.pmf(np.arange(size + 1), size, chance) for chance in (one, other)
+            ]
+            distribution, mean = np.convolve(*distributions), (one + other) / 2
+            assert distribution[high < mean - 1e-12].sum() <= risk + 1e-12, (risk, one, other)
+            assert distribution[low > mean + 1e-12].sum() <= risk + 1e-12, (risk, one, other)
 
 
 def test_bounds_from_both_sides_are_wrong_as_rarely_as_they_say():
-    """Of laws that lose just so much, at 80 % confidence; a false alarm has a chance of 1e-6."""
+    """With exactly this loss, at 80 % confidence; a false alarm has a chance of 1e-6."""
     rng = np.random.default_rng(11)
     wrong = sum(proven_epsilon(*binary(1.0, 400, rng), confidence=0.8) > 1.0 for _ in range(300))
     assert 0 < wrong <= stats.binom.ppf(1 - 1e-6, 300, 0.2)
@@ -121,7 +123,7 @@ def test_sides_of_other_sizes_are_compared():
         assert 1.5 < proven_epsilon(one, other[more:], 0.999) <= 2.0
 
 
-def test_delta_is_that_of_the_laws():
+def test_delta_is_that_of_the_distributions():
     rng = np.random.default_rng(3)
     one, other = binary(1.0, 100_000, rng)
     one[rng.random(len(one)) < 0.1] = 2.0  # never of the other
@@ -212,7 +214,7 @@ def ratios(epsilon, count, rng):
 
 
 @pytest.mark.nightly
-def test_what_a_law_foresees_chooses_better():
+def test_what_a_distribution_foresees_chooses_better():
     """Thresholds that are chosen by a few rare samples are those where these happened to be few."""
     rng = np.random.default_rng(7)
     gained = []
@@ -220,9 +222,16 @@ def test_what_a_law_foresees_chooses_better():
         one, other = ratios(4.0, 40_000, rng)
         found = [
             bounds.proven_epsilon(
-                compare([Statistic(name="scores", one=one, other=other, by_law=by_law)]), 0.999
+                compare(
+                    [
+                        Statistic(
+                            name="scores", one=one, other=other, by_distribution=by_distribution
+                        )
+                    ]
+                ),
+                0.999,
             )[0]
-            for by_law in (False, True)
+            for by_distribution in (False, True)
         ]
         assert max(found) <= 4
         gained.append(found[1] - found[0])
@@ -230,20 +239,20 @@ def test_what_a_law_foresees_chooses_better():
 
 
 @pytest.mark.slow
-def test_a_law_that_is_wrong_foresees_wrongly_but_proves_nothing_wrong():
-    """At 80 % confidence on equal laws whose scores are no ratios; false alarm 1e-6."""
+def test_a_distribution_that_is_wrong_foresees_wrongly_but_proves_nothing_wrong():
+    """At 80 % confidence on equal distributions whose scores are no ratios; false alarm 1e-6."""
     rng = np.random.default_rng(8)
     wrong = 0
     for _ in range(200):
         one, other = rng.normal(3, 2, 400), rng.normal(3, 2, 400)
-        statistic = Statistic(name="scores", one=one, other=other, by_law=True)
+        statistic = Statistic(name="scores", one=one, other=other, by_distribution=True)
         wrong += bounds.proven_epsilon(compare([statistic]), 0.8)[0] > 0
     assert wrong <= stats.binom.ppf(1 - 1e-6, 200, 0.2)
 
 
-def test_certain_reports_prove_more_than_a_law_foresees():
+def test_certain_reports_prove_more_than_a_distribution_foresees():
     one, other = np.full(400, 1.0), np.full(400, -1.0)
-    certain = Statistic(name="certain", one=one, other=other, by_law=True)
+    certain = Statistic(name="certain", one=one, other=other, by_distribution=True)
     sides = binary(1.0, 400, np.random.default_rng(10))
     usual = Statistic(name="usual", one=sides[0], other=sides[1])
     bound, number = bounds.proven_epsilon(compare([usual, certain]), 0.999)
@@ -257,6 +266,6 @@ def test_ratios_below_zero_are_foreseen_by_the_samples_that_have_them():
     chances = np.array([0.0, others[1] * np.exp(-7.3), others[2] * np.exp(-8)])
     chances[0] = 1 - chances.sum()
     levels = np.log(chances / others)
-    one, other = (rng.choice(levels, 100_000, p=law) for law in (chances, others))
-    law = Statistic(name="law", one=one, other=other, by_law=True)
-    assert bounds.proven_epsilon(compare([law]), 0.999)[0] > 7
+    one, other = (rng.choice(levels, 100_000, p=distribution) for distribution in (chances, others))
+    distribution = Statistic(name="law", one=one, other=other, by_distribution=True)
+    assert bounds.proven_epsilon(compare([distribution]), 0.999)[0] > 7

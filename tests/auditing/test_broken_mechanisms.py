@@ -76,8 +76,8 @@ def test_null_that_is_skipped_is_caught(kind):
             cells[~answered] = self.domain.size
             return evolve(reports, table=dense_table(answers, self.report_domain, cells))
 
-    law = {} if kind is RandomizedResponse else {"law": "epsilon"}
-    mechanism = Skipping(domain=LABELS, epsilon=1.0, null="category", **law)
+    distribution = {} if kind is RandomizedResponse else {"law": "epsilon"}
+    mechanism = Skipping(domain=LABELS, epsilon=1.0, null="category", **distribution)
     report = audit(mechanism, 2, draws=DRAWS)
     assert report.attack == "an answer against none"
     assert report.exact_epsilon <= report.stated_epsilon * (1 + 1e-9), "its table is in order"
@@ -242,9 +242,11 @@ def test_a_random_word_that_serves_all_tasks_of_two_layers_is_caught():
 @pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "law", [{"fill": None}, nightly({"fill": "midpoint"}), {"participation": "released"}], ids=str
+    "distribution",
+    [{"fill": None}, nightly({"fill": "midpoint"}), {"participation": "released"}],
+    ids=str,
 )
-def test_noise_that_serves_all_tasks_is_caught(law):
+def test_noise_that_serves_all_tasks_is_caught(distribution):
     """The difference of two reports is that of the answers, exactly."""
 
     workers = []
@@ -263,7 +265,7 @@ def test_noise_that_serves_all_tasks_is_caught(law):
                 noisy = places + (noisy - places)[:, :1]
             return noisy.astype(self.report_domain.dtype)
 
-    report = audit(OneNoise(domain=NUMBERS, epsilon=1.0, **law), 3, draws=2_000)
+    report = audit(OneNoise(domain=NUMBERS, epsilon=1.0, **distribution), 3, draws=2_000)
     assert report.verdict == "broken"
     assert report.proven_epsilon > 3
     assert report.proven_delta > 0.5
@@ -422,7 +424,7 @@ def test_noise_whose_scale_depends_on_the_answer_is_caught():
     mechanism = with_noise(lambda noisy, places: places + 3 * (noisy - places))
     report = audit(mechanism, 1, draws=DRAWS)
     assert report.verdict == "broken"
-    assert report.statistic != "the public law"
+    assert report.statistic != "the public distribution"
 
 
 @pytest.mark.slow

@@ -1,13 +1,14 @@
 """Is the fact of having answered a task hidden? Checked, not asserted.
 
 Two rows of a worker differ in one cell: no answer, or an answer at the end of the domain. Where the
-law of what is sent is finite, or known number by number, all its ratios are taken; that real
-reports follow the law is checked as well, here or by `check_mechanism`. The others are sampled with
-the noise that real reports have: the log-likelihood ratio of the two rows is the best statistic to
-tell them apart; its threshold is chosen on one half of the samples, and on the other half
-Clopper-Pearson bounds, at 99.9 %, of the probabilities to exceed it prove a lower bound on epsilon.
-A bound above the stated epsilon convicts; the seed of real noise is not ours to fix, and a false
-alarm has a chance of 10^-3 at most: samples that convict are drawn anew, and both do once in 10^6.
+distribution of what is sent is finite, or known number by number, all its ratios are taken; that
+real reports follow the distribution is checked as well, here or by `check_mechanism`. The others
+are sampled with the noise that real reports have: the log-likelihood ratio of the two rows is the
+best statistic to tell them apart; its threshold is chosen on one half of the samples, and on the
+other half Clopper-Pearson bounds, at 99.9 %, of the probabilities to exceed it prove a lower bound
+on epsilon. A bound above the stated epsilon convicts; the seed of real noise is not ours to fix,
+and a false alarm has a chance of 10^-3 at most: samples that convict are drawn anew, and both do
+once in 10^6.
 """
 
 import re
@@ -56,7 +57,7 @@ def row(domain, *, answered, value=9, workers=SAMPLES):
 
 
 def proven_epsilon(one, other, confidence=0.999):
-    """Return a lower bound on ln of a ratio of the two laws of a statistic, in either direction."""
+    """Return a lower bound on ln of a ratio of two distributions, in either direction."""
     best = 0.0
     for left, right in ((one, other), (-other, -one)):
         half = len(left) // 2
@@ -117,10 +118,10 @@ def test_two_layer_with_null(labels, tasks):
     mechanism = TwoLayerRandomizedResponse(
         domain=Ordinal(range(labels)), epsilon=1.0, law="epsilon", null="category"
     )
-    weights = np.array(mechanism.worker_law.table, float) / 2**32
+    weights = np.array(mechanism.worker_distribution.table, float) / 2**32
     keep = 1 - labels * weights
 
-    def law(given, sent):
+    def distribution(given, sent):
         chance = 1.0
         for kind in (True, False):  # answers, then NULL: a draw of its own for each
             cells = [s == g for g, s in zip(given, sent, strict=True) if (g == labels) != kind]
@@ -129,7 +130,7 @@ def test_two_layer_with_null(labels, tasks):
         return chance
 
     rows = list(product(range(labels + 1), repeat=tasks))
-    table = np.array([[law(given, sent) for sent in rows] for given in rows])
+    table = np.array([[distribution(given, sent) for sent in rows] for given in rows])
     assert table.sum(axis=1) == pytest.approx(1.0)
     loss = {True: 0.0, False: 0.0}
     for i, given in enumerate(rows):
@@ -145,7 +146,7 @@ def test_two_layer_with_null(labels, tasks):
 @pytest.mark.parametrize("fill", ["uniform", "midpoint", 0.0])
 @pytest.mark.parametrize("domain", [LEVELS, Interval(low=-1, high=1)])
 def test_laplace_with_filled_answers(domain, fill):
-    """The law of a report is known at every place; its ratios are taken one by one."""
+    """The distribution of a report is known at every place; its ratios are taken one by one."""
     mechanism = LaplaceMechanism(domain=domain, epsilon=1.0, fill=fill, step=2.0**-4)
     grid, scale = mechanism.grid, mechanism.channel.noise.scale
     fillings = {"midpoint": [grid.middle], 0.0: [grid.place(0.0)]}.get(fill)
@@ -157,11 +158,12 @@ def test_laplace_with_filled_answers(domain, fill):
         )
     sent = np.arange(-20 * int(scale), 20 * int(scale))
 
-    def log_law(places):
+    def log_distribution(places):
         return np.log(np.mean([np.exp(-np.abs(sent - place) / scale) for place in places], axis=0))
 
     loss = max(
-        np.abs(log_law([place]) - log_law(fillings)).max() for place in range(grid.steps + 1)
+        np.abs(log_distribution([place]) - log_distribution(fillings)).max()
+        for place in range(grid.steps + 1)
     )
     assert mechanism.participation_protected
     assert loss <= mechanism.guarantee(tasks=3).epsilon + 1e-9
@@ -291,7 +293,7 @@ def test_factorization_with_exact_statistics_is_convicted():
     assert tell_apart_once(mechanism, statistic, seed=3) > 1.96
 
 
-def test_two_layer_reports_follow_the_joint_law():
+def test_two_layer_reports_follow_the_joint_distribution():
     """One draw for answers and another for NULL: what is kept in the two is independent."""
     mechanism = TwoLayerRandomizedResponse(
         domain=Ordinal(range(2)), epsilon=3.0, law="epsilon", null="category"
@@ -308,13 +310,13 @@ def test_two_layer_reports_follow_the_joint_law():
     kept = mechanism.randomize(answers).table.values.reshape(4, workers) == np.array(
         [[0], [0], [2], [2]]
     )
-    keep = 1 - 2 * np.array(mechanism.worker_law.table, float) / 2**32
+    keep = 1 - 2 * np.array(mechanism.worker_distribution.table, float) / 2**32
     for one, other in ((0, 1), (2, 3), (0, 2), (1, 3)):
         together = one // 2 == other // 2
         expected = (keep**2).mean() if together else keep.mean() ** 2
         found = int((kept[one] & kept[other]).sum())
         assert stats.binomtest(found, workers, expected).pvalue > 1e-8, (one, other)
-    assert (keep**2).mean() - keep.mean() ** 2 > 0.02, "the two laws can be told apart"
+    assert (keep**2).mean() - keep.mean() ** 2 > 0.02, "the two distributions can be told apart"
 
 
 def test_every_mechanism_that_claims_it_is_checked_here():

@@ -131,7 +131,7 @@ def devices_of(mechanism, n=20):
 @pytest.mark.parametrize("epsilon", [1.0, 8.0])
 @pytest.mark.parametrize("case", BY_DAY, ids=title)
 def test_one_seed_for_all_devices_is_caught(case, epsilon):
-    """Each report is of the right law; two devices, or two runs, give the same ones."""
+    """Each report is of the right distribution; two devices, or two runs, give the same ones."""
     found = devices_of(made(*case, epsilon, one_seed))
     assert found.reused
     assert found.surprise < 1e-6
@@ -175,7 +175,7 @@ def test_independent_devices_are_not(case, epsilon):
 
 
 @pytest.mark.slow
-def test_equal_messages_are_judged_by_the_law():
+def test_equal_messages_are_judged_by_the_distribution():
     """A fifth of the risk goes to each count; a message that is always the same tells nothing."""
     mechanism = RandomizedResponse(domain=LABELS, epsilon=0.0)
     constant = compare_devices(mechanism, Collisions(answer=0, chance=lambda _: 1.0), 1e-4, None)
@@ -226,8 +226,8 @@ def test_one_worker_in_a_hundred_whose_noise_is_missing_is_caught(case):
 
 
 @pytest.mark.nightly
-def test_raw_workers_among_two_layers_are_caught_where_the_law_has_none():
-    """From 0 up, the law itself has workers who flip hardly anything: see docs/audit.md."""
+def test_raw_workers_among_two_layers_are_caught_where_the_distribution_has_none():
+    """From 0 up, the distribution has workers who almost never flip: see docs/audit.md."""
     parameters = {"domain": LABELS, "low": 0.2, "high": 0.4}
     kind = type("Broken", (TwoLayerRandomizedResponse,), {"_randomize": raw(0.01)(KINDS[2][0])})
     report = audit(kind(**parameters))

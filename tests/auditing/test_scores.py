@@ -32,7 +32,7 @@ def some(share, seed=9):
     return np.random.default_rng(seed).random(COUNT) < share
 
 
-def test_equal_laws_prove_nothing():
+def test_equal_distributions_prove_nothing():
     assert best(report_statistics(laplace(1, 3), laplace(2, 3)))[0] == 0
 
 

@@ -68,7 +68,7 @@ def test_they_pass_the_checks_as_they_are_printed(program, printed):
     assert status == 0, output + errors
 
 
-COMPLETE = "(every_mechanism or exactly_what_is_public or one_law) and not in_the_table"
+COMPLETE = "(every_mechanism or exactly_what_is_public or one_distribution) and not in_the_table"
 """Tests that know all mechanisms of the package; a table of the docs is step 2."""
 
 
@@ -171,7 +171,7 @@ def test_a_campaign(nearby, veterans, desk, tmp_path):
     assert config["report"]["value"] == [0, 4]
     for place in range(3):
         client = Client(desk.link(campaign), folder=tmp_path / str(place), patience=1e6)
-        assert "the answer '1' is reported as '1' in 31.0 %" in client.law[0]
+        assert "the answer '1' is reported as '1' in 31.0 %" in client.noise_text[0]
         assert client.answer({"t0": 1, "t1": 5, "t2": 3}).accepted == 3
         assert client.stored().as_sent
     with ignores_noise():

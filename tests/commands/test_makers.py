@@ -45,7 +45,7 @@ def test_the_loss_is_what_was_asked_for(text, capsys):
     assert mechanism.low > 0
     assert 0.999 < mechanism.guarantee(answers=40).epsilon <= 1.0
     if "beta" in text:
-        assert (mechanism.law, mechanism.alpha, mechanism.beta) == ("beta", 3, 2)
+        assert (mechanism.distribution, mechanism.alpha, mechanism.beta) == ("beta", 3, 2)
     told = " ".join(capsys.readouterr().err.split())
     assert "one of 40 answers loses at most epsilon = 1." in told
     assert "two-layer:low=0" in told

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.commands.plan_table import tell_plan
+from quietcrowd.commands.plan_table import print_expected_errors
 from quietcrowd.exceptions import ParameterError
 
 SMALL = (
@@ -70,7 +70,7 @@ LABELS = qc.Categorical(["no", "yes"])
 @pytest.mark.slow
 def test_what_is_expected_of_a_campaign_is_told_beside_the_output(capsys):
     mechanism = qc.RandomizedResponse(domain=LABELS, epsilon=1.0)
-    tell_plan(mechanism, "one-layer", tasks=30, workers=20, answers=10)
+    print_expected_errors(mechanism, "one-layer", tasks=30, workers=20, answers=10)
     output, errors = capsys.readouterr()
     assert output == ""
     assert "30 tasks: expected error rate" in errors
@@ -96,7 +96,7 @@ def test_a_plan_comes_before_the_campaign(run, tmp_path):
 def test_what_cannot_be_planned_is_said():
     mechanism = qc.RandomizedResponse(domain=LABELS, epsilon=1.0)
     with pytest.raises(ParameterError, match="--max-workers"):
-        tell_plan(mechanism, "one-layer", tasks=3, workers=None, answers=None)
+        print_expected_errors(mechanism, "one-layer", tasks=3, workers=None, answers=None)
     levels = qc.LaplaceMechanism(domain=qc.Ordinal([1, 2, 3]), epsilon=1.0)
     with pytest.raises(ParameterError, match="its truths are numbers, the plan's labels"):
-        tell_plan(levels, "laplace", tasks=3, workers=5, answers=None)
+        print_expected_errors(levels, "laplace", tasks=3, workers=5, answers=None)

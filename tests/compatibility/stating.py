@@ -102,15 +102,23 @@ def _guarantees(mechanism: Mechanism) -> Any:
 
 
 def _chance(mechanism: Mechanism) -> Any:
-    laws = []
+    distributions = []
     loss = mechanism.loss(answers=5, tasks=16)
-    for law in (loss.answer, loss.each):
-        sums = float(law.masses.sum()), float(law.losses @ law.masses)
-        laws.append([len(law.masses), law.lost, law.epsilon, law.pure_epsilon, *sums])
+    for distribution in (loss.answer, loss.each):
+        sums = float(distribution.masses.sum()), float(distribution.losses @ distribution.masses)
+        distributions.append(
+            [
+                len(distribution.masses),
+                distribution.lost,
+                distribution.epsilon,
+                distribution.pure_epsilon,
+                *sums,
+            ]
+        )
     tails = [mechanism.tail(1e-6, answers=answers, tasks=16, linked=1) for answers in (1, 5)]
     return {
         "count": int(loss.count),
-        "laws": plain(laws),
+        "laws": plain(distributions),
         "tails": plain(tails),
         "stated": str(mechanism.guarantee(answers=5, tasks=16)),
     }

@@ -16,8 +16,8 @@ def held_weights(weights, borne):
 def _factor(weights, borne, place):
     """Return how often a report counts: of all it alone is likely at the known truth, 0."""
     reports, nothing, likely = len(weights), np.zeros(0), np.zeros(1, np.int64)
-    by_law = np.zeros((1, 2 * BINS))
-    by_law[0, BINS] = HEIGHT
+    by_distribution = np.zeros((1, 2 * BINS))
+    by_distribution[0, BINS] = HEIGHT
     places = np.zeros(reports, np.int64)
     places[place] = BINS
     infer_by_bins(
@@ -31,8 +31,8 @@ def _factor(weights, borne, place):
         (np.zeros(BINS), np.zeros((0, BINS))),
         (
             np.ones((reports, 1)),
-            by_law,
-            by_law.reshape(-1, 1),
+            by_distribution,
+            by_distribution.reshape(-1, 1),
             np.full(reports, -1),
             np.zeros((0, 2 * BINS), np.int32),
         ),

@@ -310,15 +310,15 @@ def make_attempts(rng):
 
 
 @recipe
-def blend_laws(rng):
+def blend_distributions(rng):
     return test_number_reports.tables(rng, 5, int(rng.integers(1, 25)), int(rng.integers(1, 100)))
 
 
 @recipe
-def weigh_laws(rng):
-    laws, columns = int(rng.integers(1, 45)), int(rng.integers(1, 100))
+def weigh_distributions(rng):
+    distributions, columns = int(rng.integers(1, 45)), int(rng.integers(1, 100))
     residuals = rng.integers(0, 2**40, (5, columns)) * rng.integers(0, 2, (5, columns))
-    return residuals, 2.0**30, -rng.random((columns, laws)), np.zeros((5, laws))
+    return residuals, 2.0**30, -rng.random((columns, distributions)), np.zeros((5, distributions))
 
 
 @recipe
@@ -326,7 +326,7 @@ def infer_by_bins(rng):
     return test_binned_numbers.given_of(
         rng,
         bins=32,
-        laws=int(rng.integers(1, 25)),
+        distributions=int(rng.integers(1, 25)),
         filling=bool(rng.integers(2)),
         supporting=bool(rng.integers(2)),
         capping=bool(rng.integers(2)),

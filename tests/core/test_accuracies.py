@@ -81,7 +81,7 @@ def test_the_crowd_is_counted_where_its_workers_are():
 
 
 def test_channels_are_mixed_with_their_weights():
-    """Of a worker whose noise is one of two laws, the reports tell which."""
+    """Of a worker whose noise is one of two distributions, the reports tell which."""
     two = np.concatenate([histograms((80, 20)), histograms((20, 80))], axis=1)
     two[0, 0, -1] -= np.int64(50 * REPORT_ONE)
     for weights, expected in (([0.5, 0.5], 0.2), ([1.0, 1e-300], 0.8)):
@@ -92,7 +92,7 @@ def test_channels_are_mixed_with_their_weights():
 KERNELS = ["fill_report_logs", "add_evidences", "add_crowd_counts", "estimate_accuracies"]
 
 
-def arguments_of(rng, workers, channels=2, places=32, grid=GRID, laws=11):
+def arguments_of(rng, workers, channels=2, places=32, grid=GRID, distributions=11):
     """Return the arguments of each kernel; among the workers one without reports, and one sure."""
     nodes = 3.0 * np.sinh(np.linspace(-1, 1, places) * np.arcsinh(rng.choice([0.5, 4.0, 10.0]) / 3))
     records = rng.integers(0, 2**33, (workers, channels, places + 1))
@@ -101,13 +101,19 @@ def arguments_of(rng, workers, channels=2, places=32, grid=GRID, laws=11):
     records[:1] = 0
     records[1:2, ..., :3], records[1:2, ..., 3:-1] = 2**50, 0
     log_weights = np.log(rng.dirichlet(np.ones(channels)))
-    crowds = rng.dirichlet(np.ones(grid), laws)
+    crowds = rng.dirichlet(np.ones(grid), distributions)
     logs = (
         np.log(rng.random((places, grid))) if grid != GRID else report_logs(nodes, GRID_ACCURACIES)
     )
     return {
         "fill_report_logs": (nodes, rng.random(grid), np.zeros((places, grid))),
-        "add_evidences": (records, logs, log_weights, crowds, rng.integers(0, 2**40, laws)),
+        "add_evidences": (
+            records,
+            logs,
+            log_weights,
+            crowds,
+            rng.integers(0, 2**40, distributions),
+        ),
         "add_crowd_counts": (records, logs, log_weights, crowds[0], rng.integers(0, 2**40, grid)),
         "estimate_accuracies": (
             records,
@@ -135,8 +141,8 @@ def test_every_bit(name, workers, channels):
 @given(shape=st.tuples(*[st.integers(1, 40)] * 4), seed=st.integers(0, 2**32))
 def test_every_bit_of_any_shape(name, shape, seed):
     """Except of `estimate_accuracies`, which has a grid of its own."""
-    places, grid, laws, workers = shape
-    given = arguments_of(np.random.default_rng(seed), workers, 2, places, grid, laws)
+    places, grid, distributions, workers = shape
+    given = arguments_of(np.random.default_rng(seed), workers, 2, places, grid, distributions)
     assert_same(name, given[name])
 
 
@@ -149,7 +155,7 @@ def test_every_bit_of_estimates_by_any_nodes(workers, places, seed):
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("extreme", [0.0, 1e-300, 1e300, -np.inf])
 def test_every_bit_of_extreme_numbers(name, extreme):
-    """A channel that is impossible, a law that excludes an accuracy, likelihoods out of range."""
+    """An impossible channel, a distribution without an accuracy, likelihoods out of range."""
     given = arguments_of(np.random.default_rng(1), 5)[name]
     for place, array in enumerate(given[:-1]):
         if not isinstance(array, np.ndarray) or (np.isinf(extreme) and name != "add_evidences"):

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 from tests.core.read_only import read_only
 
-from quietcrowd._core import blend_laws, infer_by_bins, weigh_laws
+from quietcrowd._core import blend_distributions, infer_by_bins, weigh_distributions
 from quietcrowd.inference.numbers.report_bins import (
     BINS,
     CENTRE,
     DISTANCES,
     NormalTruths,
-    answer_laws,
-    filling_law,
+    answer_distributions,
+    filling_distribution,
 )
-from quietcrowd.inference.numbers.sweep import WorkerLaws
+from quietcrowd.inference.numbers.sweep import WorkerDistributions
 from quietcrowd.inference.numbers.trials import GRID, first_truths
 
 UNIT = 2.0**40
@@ -25,21 +25,26 @@ def run(
 ):
     """Pass over one task, that workers 0, 1, ... report on; return all that is filled in."""
     workers = len(places)
-    laws = answer_laws(scale)
-    distances = len(laws.logs)
-    beliefs, by_law = np.tile(laws.share, (workers, 1)), np.ascontiguousarray(laws.logs.T)
+    distributions = answer_distributions(scale)
+    distances = len(distributions.logs)
+    beliefs, by_distribution = (
+        np.tile(distributions.share, (workers, 1)),
+        np.ascontiguousarray(distributions.logs.T),
+    )
     table = np.empty((workers, distances), np.int32)
-    blend_laws(beliefs, by_law, table)
+    blend_distributions(beliefs, by_distribution, table)
     rows = np.full(workers, -1) if few else np.arange(workers)
     kept = table[: rows.max() + 1]
-    worker_laws = WorkerLaws(beliefs, by_law, laws.logs, rows, kept)
+    worker_distributions = WorkerDistributions(
+        beliefs, by_distribution, distributions.logs, rows, kept
+    )
     places = np.array(places, np.float64)
     found = {
         "residuals": np.zeros(kept.shape, np.int64),
         "counts": np.zeros(BINS, np.int64),
         "answered": np.zeros(workers, np.int64),
-        "evidence": np.zeros((workers, laws.logs.shape[1]), np.int64),
-        "supported": np.zeros((workers, laws.logs.shape[1]), np.int64),
+        "evidence": np.zeros((workers, distributions.logs.shape[1]), np.int64),
+        "supported": np.zeros((workers, distributions.logs.shape[1]), np.int64),
         "likely": np.zeros(1, np.int64),
         "tried": np.zeros(2, np.int64),
         "squared": np.zeros(workers, np.int64),
@@ -66,8 +71,8 @@ def run(
             np.array([known]),
         ),
         (np.log(prior), np.array([prior, np.full(BINS, 1.0 / BINS)])),
-        worker_laws,
-        np.exp(laws.logs),
+        worker_distributions,
+        np.exp(distributions.logs),
         np.ones(workers) if weights is None else np.array(weights),
         np.zeros(0) if borne is None else np.array(borne),
         np.array([0.25, 0.75]),
@@ -122,14 +127,14 @@ def test_posteriors_are_those_that_are_written_out():
 
 @pytest.mark.slow
 def test_support_is_the_density_given_all_other_reports():
-    places, laws = [40, 60, 150], answer_laws(0.1).logs
+    places, distributions = [40, 60, 150], answer_distributions(0.1).logs
     for missing in (None, [-3.0, -9.0, -5.0]):
         found, table, prior = run(places, missing)
         for worker, place in enumerate(places):
             others = [i for i in range(3) if i != worker]
             filled = None if missing is None else [missing[i] for i in others]
             without, _ = posterior_of([places[i] for i in others], table[others], prior, filled)
-            densities = without @ np.exp(laws[CENTRE - place :][:BINS])
+            densities = without @ np.exp(distributions[CENTRE - place :][:BINS])
             if missing is not None:
                 densities += np.exp(missing[worker])
             expected = found["supported"][worker] / UNIT
@@ -149,10 +154,10 @@ def test_what_the_ends_add_is_part_of_a_reports_density(missing):
     np.testing.assert_array_equal(added, tallied[CENTRE - 5 :][:BINS])
     if missing is None:
         np.testing.assert_allclose(added, posterior, rtol=1e-5, atol=1e-12)
-    laws = answer_laws(0.1).logs
+    distributions = answer_distributions(0.1).logs
     others = None if missing is None else missing[:2]
     without, _ = posterior_of(places[:2], table[:2], prior, others, ratios[:2])
-    densities = without @ np.exp(row_of(laws, 5, ratios[2]))
+    densities = without @ np.exp(row_of(distributions, 5, ratios[2]))
     if missing is not None:
         densities += np.exp(missing[2])
     np.testing.assert_allclose(found["supported"][2] / UNIT, np.log(densities), atol=1e-5)
@@ -166,9 +171,9 @@ def test_few_reports_and_many_say_the_same(missing):
     few, _, _ = run(places, missing, ratios=ratios, few=True)
     for name in ("counts", "answered", "supported", "likely", "tried", "quantiles", "truths"):
         np.testing.assert_array_equal(few[name], many[name])
-    laws = answer_laws(0.1).logs
-    evidence = np.empty((3, laws.shape[1]))
-    weigh_laws(many["residuals"], UNIT, laws, evidence)
+    distributions = answer_distributions(0.1).logs
+    evidence = np.empty((3, distributions.shape[1]))
+    weigh_distributions(many["residuals"], UNIT, distributions, evidence)
     np.testing.assert_allclose(few["evidence"] / UNIT, evidence, rtol=1e-9)
     assert not few["residuals"].any()
     assert not many["evidence"].any()
@@ -178,8 +183,8 @@ def test_few_reports_and_many_say_the_same(missing):
 def test_a_known_truth_is_part_of_what_priors_are_tried_by():
     found, table, prior = run([40, 60], known=50.25)
     rows = sum(row_of(table[worker], place) for worker, place in enumerate([40, 60]))
-    for tried, law in zip(found["tried"], (prior, np.full(BINS, 1 / BINS)), strict=True):
-        expected = np.array([0.75, 0.25]) @ (rows + np.log(law))[50:52]
+    for tried, distribution in zip(found["tried"], (prior, np.full(BINS, 1 / BINS)), strict=True):
+        expected = np.array([0.75, 0.25]) @ (rows + np.log(distribution))[50:52]
         assert tried / UNIT == pytest.approx(expected, abs=1e-5)
 
 
@@ -218,34 +223,34 @@ def test_what_rounding_takes_comes_back():
 
 
 def test_what_a_worker_tells_is_the_sum_over_distances():
-    laws = answer_laws(0.2).logs
-    residuals = np.zeros((2, len(laws)), np.int64)
+    distributions = answer_distributions(0.2).logs
+    residuals = np.zeros((2, len(distributions)), np.int64)
     residuals[0, CENTRE + 3], residuals[1, [5, 7]] = 3 * 2**40, 2**39
-    evidence = np.empty((2, laws.shape[1]))
-    weigh_laws(residuals, UNIT, laws, evidence)
-    np.testing.assert_allclose(evidence[0], 3 * laws[CENTRE + 3])
-    np.testing.assert_allclose(evidence[1], (laws[5] + laws[7]) / 2)
+    evidence = np.empty((2, distributions.shape[1]))
+    weigh_distributions(residuals, UNIT, distributions, evidence)
+    np.testing.assert_allclose(evidence[0], 3 * distributions[CENTRE + 3])
+    np.testing.assert_allclose(evidence[1], (distributions[5] + distributions[7]) / 2)
 
 
-def test_laws_are_symmetric_and_hold_all_probability():
+def test_distributions_are_symmetric_and_hold_all_probability():
     for scale in (0.0, 0.05):
-        logs = answer_laws(scale).logs[:DISTANCES]
+        logs = answer_distributions(scale).logs[:DISTANCES]
         np.testing.assert_allclose(logs, logs[::-1], rtol=1e-9)
-        narrow = np.exp(logs)[:, answer_laws(scale).sigma < 0.2]
+        narrow = np.exp(logs)[:, answer_distributions(scale).sigma < 0.2]
         np.testing.assert_allclose(narrow.sum(axis=0), 1.0, atol=0.01)
-    fillings = filling_law(np.array([0.5]), 0.05)
+    fillings = filling_distribution(np.array([0.5]), 0.05)
     assert np.exp(fillings).sum() == pytest.approx(1.0, abs=0.01)
     assert int(np.argmax(fillings)) in (BINS + BINS // 2 - 1, BINS + BINS // 2)
 
 
-def test_the_search_for_a_law_of_truths_never_gets_worse():
+def test_the_search_for_a_distribution_of_truths_never_gets_worse():
     rng = np.random.default_rng(0)
     counts = np.bincount(np.clip(rng.normal(60, 20, 500), 0, BINS - 1).astype(int), minlength=BINS)
     counts = counts.astype(np.float64)
     first = first_truths()
     found = first.climbed(counts).climbed(counts)
     assert found.value(counts) > first.climbed(counts).value(counts) - 1e-12
-    assert found.value(counts) >= max(law.value(counts) for law in GRID) - 1e-9
+    assert found.value(counts) >= max(distribution.value(counts) for distribution in GRID) - 1e-9
     assert found.mean * (BINS - 1) == pytest.approx(60, abs=5)
     assert first.with_counts(counts).sum() == pytest.approx(1.0)
     assert isinstance(found, NormalTruths)

@@ -17,7 +17,7 @@ class Given(NamedTuple):
     partition: tuple
     reports: tuple
     priors: tuple
-    laws: tuple
+    distributions: tuple
     densities: np.ndarray
     weights: np.ndarray
     borne: np.ndarray
@@ -29,9 +29,9 @@ class Given(NamedTuple):
     estimates: tuple
 
 
-def table_of(beliefs, by_law):
-    table = np.zeros((len(beliefs), by_law.shape[1]), np.int32)
-    _core.blend_laws(beliefs, by_law, table)
+def table_of(beliefs, by_distribution):
+    table = np.zeros((len(beliefs), by_distribution.shape[1]), np.int32)
+    _core.blend_distributions(beliefs, by_distribution, table)
     return table
 
 
@@ -39,7 +39,7 @@ def given_of(
     rng,
     *,
     bins=64,
-    laws=12,
+    distributions=12,
     tasks=12,
     workers=9,
     per=4,
@@ -54,12 +54,12 @@ def given_of(
     offsets = np.concatenate(([0], np.cumsum(sizes)))
     rows, columns = int(offsets[-1]), 5 * bins + 7
     known = np.where(rng.random(tasks) < 0.2, rng.uniform(-1, bins, tasks), np.nan)
-    by_column = np.maximum(-((rng.normal(size=(columns, laws)) * 3) ** 2), -290.0)
+    by_column = np.maximum(-((rng.normal(size=(columns, distributions)) * 3) ** 2), -290.0)
     by_column = np.cumsum(by_column[::-1], axis=0)[::-1] / 40.0
-    beliefs = rng.dirichlet(np.ones(laws), workers)
-    by_law = np.ascontiguousarray(by_column.T)
+    beliefs = rng.dirichlet(np.ones(distributions), workers)
+    by_distribution = np.ascontiguousarray(by_column.T)
     many = rng.random(workers) < 0.6
-    table = table_of(beliefs[many], by_law)
+    table = table_of(beliefs[many], by_distribution)
     weights = rng.uniform(0.01, 1.0, workers) ** 3
     room = tasks if last else 0
     integers = np.int64
@@ -81,7 +81,13 @@ def given_of(
             np.log(rng.dirichlet(np.ones(bins))),
             rng.dirichlet(np.ones(bins), priors) if priors else np.zeros((0, bins)),
         ),
-        laws=(beliefs, by_law, by_column, np.where(many, np.cumsum(many) - 1, -1), table),
+        distributions=(
+            beliefs,
+            by_distribution,
+            by_column,
+            np.where(many, np.cumsum(many) - 1, -1),
+            table,
+        ),
         densities=np.exp(by_column) if supporting else np.zeros((0, 0)),
         weights=weights,
         borne=np.where(rng.random(workers) < 0.5, weights * 0.2, 0.0) if capping else np.zeros(0),
@@ -92,8 +98,8 @@ def given_of(
             np.zeros(table.shape, integers),
             np.zeros(bins, integers),
             np.zeros(workers if filling else 0, integers),
-            np.zeros((workers, laws), integers),
-            np.zeros((workers, laws) if supporting else (0, 0), integers),
+            np.zeros((workers, distributions), integers),
+            np.zeros((workers, distributions) if supporting else (0, 0), integers),
             np.zeros(1, integers),
             np.zeros(priors, integers),
             np.zeros(workers, integers),
@@ -106,7 +112,7 @@ def given_of(
 OPTIONS = st.fixed_dictionaries(
     {
         "bins": st.sampled_from([32, 64, 192]),
-        "laws": st.sampled_from([1, 3, 12, 20]),
+        "distributions": st.sampled_from([1, 3, 12, 20]),
         "tasks": st.integers(0, 12),
         "workers": st.integers(1, 9),
         "per": st.integers(0, 4),
@@ -132,7 +138,7 @@ def test_every_bit_of_a_large_pass(filling, supporting):
     arguments = given_of(
         np.random.default_rng(3),
         bins=192,
-        laws=20,
+        distributions=20,
         tasks=60,
         workers=50,
         per=10,
@@ -147,11 +153,11 @@ def test_every_bit_of_a_large_pass(filling, supporting):
 def test_every_bit_of_what_is_not_finite(filling, worst):
     for place in range(12):
         arguments = given_of(np.random.default_rng(4), filling=filling, supporting=True)
-        partition, reports, priors, laws = arguments[:4]
+        partition, reports, priors, distributions = arguments[:4]
         (
-            laws[2][40:90],
-            laws[1][:, 60:90],
-            laws[0][::2, 1],
+            distributions[2][40:90],
+            distributions[1][:, 60:90],
+            distributions[0][::2, 1],
             priors[0][2:9],
             priors[1][1:3, :5],
             partition[2][3:5],
@@ -185,7 +191,7 @@ def test_every_bit_of_known_truths_beyond_the_ends():
         ("reports", 0, 2**63 - 1, "columns"),
         ("reports", 1, 5 * 64 + 7 - 63, "columns"),
         ("reports", 4, np.nan, "known truth"),
-        ("laws", 3, 9, "row"),
+        ("distributions", 3, 9, "row"),
     ],
 )
 def test_what_lies_outside_is_refused(group, place, value, message):
@@ -202,7 +208,7 @@ SHORTER = [
     *[("partition", place) for place in range(4)],
     *[("reports", place) for place in range(5)],
     *[("priors", place) for place in range(2)],
-    *[("laws", place) for place in range(5)],
+    *[("distributions", place) for place in range(5)],
     *[("tally", place) for place in range(8)],
     *[("estimates", place) for place in range(3)],
     *[(name, None) for name in ("densities", "weights", "borne", "ends", "quantiles")],

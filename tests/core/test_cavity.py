@@ -37,7 +37,7 @@ def arguments_of(
         rng.normal(size=(crowds, *sides) if tables else crowds, scale=3.0),
         np.log(rng.dirichlet(np.ones(labels))),
     )
-    laws = (
+    distributions = (
         right,
         rng.random(right.shape) if tables else np.zeros((1, 1)),
         rng.random((channels, labels)) / labels,
@@ -45,7 +45,13 @@ def arguments_of(
         nodes_to(rng.choice([0.3, 4.0, 10.0])),
     )
     histograms = rng.integers(0, 2**40, (workers, crowds, channels, 33))
-    return partition_of(rng, labels, workers=workers, **options), votes, laws, 0, histograms
+    return (
+        partition_of(rng, labels, workers=workers, **options),
+        votes,
+        distributions,
+        0,
+        histograms,
+    )
 
 
 def assert_same(arguments):
@@ -180,12 +186,18 @@ def test_sizes_that_do_not_fit_are_refused():
     "nodes", [[], [1.0], [1.0, 1.0], [2.0, 1.0], [-1.0, 0.0], [0.0, np.nan], [-np.inf, 1.0]]
 )
 def test_nodes_that_do_not_rise_are_refused(tables, nodes):
-    partition, votes, laws, first, found = arguments_of(np.random.default_rng(8), 4, tables=tables)
-    laws = (*laws[:4], np.array(nodes))
+    partition, votes, distributions, first, found = arguments_of(
+        np.random.default_rng(8), 4, tables=tables
+    )
+    distributions = (*distributions[:4], np.array(nodes))
     kernel = _core.table_cavities if tables else _core.coin_cavities
     with pytest.raises(ValueError, match="nodes"):
         kernel(
-            partition, votes, laws, first, np.zeros((*found.shape[:3], len(nodes) + 1), np.int64)
+            partition,
+            votes,
+            distributions,
+            first,
+            np.zeros((*found.shape[:3], len(nodes) + 1), np.int64),
         )
 
 

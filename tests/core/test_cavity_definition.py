@@ -7,7 +7,7 @@ from tests.core.read_only import read_only
 
 from quietcrowd._core import coin_cavities, table_cavities
 from quietcrowd.inference.labels.accuracies import SPREAD
-from quietcrowd.inference.labels.reports import REPORT_ONE, CavityVotes, ReportLaws
+from quietcrowd.inference.labels.reports import REPORT_ONE, CavityVotes, ReportDistributions
 
 LABELS, WORKERS, TASKS = 3, 6, 40
 KEEP, OTHER = 0.6, 0.2
@@ -43,20 +43,20 @@ def table_votes(seed=1):
     )
 
 
-def table_laws(channel, answering=1.0):
+def table_distributions(channel, answering=1.0):
     right = channel[None]
     wrong = (channel.sum(axis=0) - right) / (LABELS - 1)
     silent = np.array([[0.3, 0.3, 0.2]])
-    return ReportLaws(right, wrong, silent, np.full(WORKERS, answering), nodes_to(3.0))
+    return ReportDistributions(right, wrong, silent, np.full(WORKERS, answering), nodes_to(3.0))
 
 
-def histograms_of(kernel, data, votes, laws):
-    histograms = np.zeros((WORKERS, 2, len(laws.silent), 33), np.int64)
-    kernel(data, votes, laws, 0, histograms)
+def histograms_of(kernel, data, votes, distributions):
+    histograms = np.zeros((WORKERS, 2, len(distributions.silent), 33), np.int64)
+    kernel(data, votes, distributions, 0, histograms)
     return histograms
 
 
-def expected(data, votes, laws):
+def expected(data, votes, distributions):
     """Return the same from the definition, one report after the other."""
     offsets, codes, values, _, known = data
     histograms = np.zeros((WORKERS, 2, 33))
@@ -73,13 +73,13 @@ def expected(data, votes, laws):
                     odds += trust * own[codes[other], values[other]]
                     odds += (1 - trust) * votes.crowd[crowd, :, values[other]]
                 shares = softmax(odds) if known[task] < 0 else np.eye(LABELS)[known[task]]
-                share = laws.answering[worker]
-                silent = (1 - share) * laws.silent[0, report]
-                right = share * shares @ laws.right[0, :, report] + silent
-                wrong = share * shares @ laws.wrong[0, :, report] + silent
+                share = distributions.answering[worker]
+                silent = (1 - share) * distributions.silent[0, report]
+                right = share * shares @ distributions.right[0, :, report] + silent
+                wrong = share * shares @ distributions.wrong[0, :, report] + silent
                 v = np.log(right / wrong)
                 histograms[worker, crowd, :32] += [
-                    np.interp(v, laws.nodes, one) for one in np.eye(32)
+                    np.interp(v, distributions.nodes, one) for one in np.eye(32)
                 ]
                 histograms[worker, crowd, 32] += np.log(wrong)
     return histograms
@@ -88,9 +88,13 @@ def expected(data, votes, laws):
 @pytest.mark.parametrize("known", [-1, 2])
 @pytest.mark.parametrize("answering", [1.0, 0.4])
 def test_reports_tell_what_the_definition_says(known, answering):
-    data, votes, laws = rows(known=known), table_votes(), table_laws(CHANNEL, answering)
-    found = histograms_of(table_cavities, data, votes, laws)[:, :, 0] / REPORT_ONE
-    np.testing.assert_allclose(found, expected(data, votes, laws), atol=1e-5)
+    data, votes, distributions = (
+        rows(known=known),
+        table_votes(),
+        table_distributions(CHANNEL, answering),
+    )
+    found = histograms_of(table_cavities, data, votes, distributions)[:, :, 0] / REPORT_ONE
+    np.testing.assert_allclose(found, expected(data, votes, distributions), atol=1e-5)
 
 
 def coin_votes(own, most):
@@ -110,39 +114,45 @@ def test_one_number_per_worker_tells_what_its_table_does(known):
     data, own = rows(known=known), np.linspace(-1, 3, WORKERS)
     coins = coin_votes(own, 2.0)
     rates = np.array([[KEEP, OTHER]])
-    as_table = table_laws(np.full((LABELS, LABELS), OTHER) + (KEEP - OTHER) * np.eye(LABELS), 0.7)
-    laws = as_table._replace(right=rates, wrong=np.zeros((1, 1)))
+    as_table = table_distributions(
+        np.full((LABELS, LABELS), OTHER) + (KEEP - OTHER) * np.eye(LABELS), 0.7
+    )
+    distributions = as_table._replace(right=rates, wrong=np.zeros((1, 1)))
     crowd = np.array([np.eye(LABELS) * one for one in coins.crowd])
-    found = histograms_of(coin_cavities, data, coins, laws) / REPORT_ONE
+    found = histograms_of(coin_cavities, data, coins, distributions) / REPORT_ONE
     tables = histograms_of(table_cavities, data, coins._replace(crowd=crowd), as_table) / REPORT_ONE
     np.testing.assert_allclose(found, tables, atol=1e-5)
 
 
 def test_no_order_of_rows_and_no_split_changes_a_bit():
-    votes, laws = table_votes(), table_laws(CHANNEL)
+    votes, distributions = table_votes(), table_distributions(CHANNEL)
     offsets, codes, values, draws, known = rows()
-    whole = histograms_of(table_cavities, (offsets, codes, values, draws, known), votes, laws)
+    whole = histograms_of(
+        table_cavities, (offsets, codes, values, draws, known), votes, distributions
+    )
     turned = np.concatenate([np.arange(*pair)[::-1] for pair in pairwise(offsets)])
     others = read_only(codes[turned], values[turned])
-    again = histograms_of(table_cavities, (offsets, *others, draws, known), votes, laws)
+    again = histograms_of(table_cavities, (offsets, *others, draws, known), votes, distributions)
     assert (again == whole).all()
     for first, end in ((0, 20), (20, TASKS)):
         part = (offsets[first : end + 1], codes, values, draws[first:end], known[first:end])
-        whole -= histograms_of(table_cavities, part, votes, laws)
+        whole -= histograms_of(table_cavities, part, votes, distributions)
     assert (whole == 0).all()
 
 
 def test_a_report_that_decides_counts_at_the_last_node():
     """Plain answers to known truths: right ones at one end, wrong ones at the other."""
     data = rows(known=1)
-    laws = ReportLaws(
+    distributions = ReportDistributions(
         np.array([[1.0, 0.0]]),
         np.zeros((1, 1)),
         np.zeros((1, LABELS)),
         np.ones(WORKERS),
         nodes_to(10.0),
     )
-    found = histograms_of(coin_cavities, data, coin_votes(np.ones(WORKERS), 12.0), laws)[:, 0, 0]
+    found = histograms_of(coin_cavities, data, coin_votes(np.ones(WORKERS), 12.0), distributions)[
+        :, 0, 0
+    ]
     right = np.bincount(data[1], data[2] == 1, WORKERS)
     np.testing.assert_array_equal(found[:, 31] / REPORT_ONE, right)
     np.testing.assert_array_equal(found[:, 0] / REPORT_ONE, np.bincount(data[1]) - right)

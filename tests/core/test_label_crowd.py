@@ -28,7 +28,7 @@ class Weighed(NamedTuple):
 
 
 def draw_crowd(rng, channels, labels, places, reports, communities):
-    """Return a crowd of any laws; some are steep."""
+    """Return a crowd of any distributions; some are steep."""
     return Crowd(
         rng.dirichlet(np.full(reports, 0.4), (channels, labels, places)).clip(1e-27),
         rng.dirichlet(np.full(reports, 0.4), (channels, labels)).clip(1e-27),
@@ -48,15 +48,15 @@ def draw_counts(rng, workers, reports, labels):
 
 def arguments_of(members, counts, crowd, asked=True):
     """Return the arguments of `weigh_workers`."""
-    _, labels, places, _ = crowd.laws.shape
+    _, labels, places, _ = crowd.distributions.shape
     communities, workers = len(crowd.communities), len(counts)
     return (
         members,
         counts.reshape(-1),
         COUNT_UNIT,
         crowd,
-        np.log(crowd.laws),
-        np.log(crowd.constant_laws),
+        np.log(crowd.distributions),
+        np.log(crowd.constant_distributions),
         ONE,
         UNIT,
         UNIT,
@@ -69,7 +69,7 @@ def arguments_of(members, counts, crowd, asked=True):
             np.zeros(labels, np.int64),
             np.zeros((communities, labels, places), np.int64),
         ),
-        np.zeros(crowd.laws.shape if asked else (0, 0, 0, 0), np.int64),
+        np.zeros(crowd.distributions.shape if asked else (0, 0, 0, 0), np.int64),
     )
 
 
@@ -90,25 +90,25 @@ def run(members, counts, crowd, asked=True):
 
 def slow(record, crowd):
     """Weigh one worker by its expected reports, shape (reports, labels), in logarithms."""
-    channels, labels, places, _ = crowd.laws.shape
+    channels, labels, places, _ = crowd.distributions.shape
     communities = len(crowd.communities)
-    fits = np.einsum("lk,mkgl->mkg", record, np.log(crowd.laws))
+    fits = np.einsum("lk,mkgl->mkg", record, np.log(crowd.distributions))
     joint = np.log(crowd.accuracies) + fits[:, np.newaxis]  # channel, community, label, place
     each = logsumexp(joint, axis=3)
     known = np.log(crowd.channels)[:, np.newaxis] + np.log(crowd.communities) + each.sum(axis=2)
     constant = (
         np.log(crowd.channels)[:, np.newaxis]
         + np.log(crowd.constants)
-        + np.log(crowd.constant_laws) @ record.sum(axis=1)
+        + np.log(crowd.constant_distributions) @ record.sum(axis=1)
     )
     evidence = logsumexp(np.concatenate([known, constant], axis=1))
     known, constant = np.exp(known - evidence), np.exp(constant - evidence)
     accuracies = known[:, :, np.newaxis, np.newaxis] * np.exp(joint - each[..., np.newaxis])
     places_of = accuracies.sum(axis=1)
-    odds = np.einsum("mkg,mkgl->lk", places_of, np.log(crowd.laws))
-    odds += np.einsum("ms,msl->l", constant, np.log(crowd.constant_laws))[:, np.newaxis]
-    means = np.einsum("mkg,mkgl->lk", places_of, crowd.laws)
-    means += np.einsum("ms,msl->l", constant, crowd.constant_laws)[:, np.newaxis]
+    odds = np.einsum("mkg,mkgl->lk", places_of, np.log(crowd.distributions))
+    odds += np.einsum("ms,msl->l", constant, np.log(crowd.constant_distributions))[:, np.newaxis]
+    means = np.einsum("mkg,mkgl->lk", places_of, crowd.distributions)
+    means += np.einsum("ms,msl->l", constant, crowd.constant_distributions)[:, np.newaxis]
     assert known.shape == (channels, communities)
     assert places_of.shape == (channels, labels, places)
     return {
@@ -204,9 +204,15 @@ def test_a_worker_without_reports_is_as_the_crowd():
     assert abs(found.evidence) <= 1
     np.testing.assert_allclose(found.constancy, crowd.constants.sum(), rtol=1e-9)
     chances = crowd.communities @ crowd.accuracies.reshape(2, -1)
-    law = np.einsum("m,kg,mkgl->lk", crowd.channels, chances.reshape(3, 5), crowd.laws)
-    constant = np.einsum("m,s,msl->l", crowd.channels, crowd.constants, crowd.constant_laws)
-    np.testing.assert_allclose(np.exp(found.votes[0] / ONE), law + constant[:, None], rtol=3e-7)
+    distribution = np.einsum(
+        "m,kg,mkgl->lk", crowd.channels, chances.reshape(3, 5), crowd.distributions
+    )
+    constant = np.einsum(
+        "m,s,msl->l", crowd.channels, crowd.constants, crowd.constant_distributions
+    )
+    np.testing.assert_allclose(
+        np.exp(found.votes[0] / ONE), distribution + constant[:, None], rtol=3e-7
+    )
     assert (found.log_odds <= found.votes).all()
 
 
@@ -235,7 +241,7 @@ def test_every_bit(shape, workers):
 
 
 @pytest.mark.parametrize("least", [0.0, 5e-324, 1e-300, 1.0])
-def test_every_bit_of_extreme_laws_and_records(least):
+def test_every_bit_of_extreme_distributions_and_records(least):
     """Logarithms of 0 make infinities and, with no report, NaN."""
     rng = np.random.default_rng(5)
     crowd = draw_crowd(rng, 2, 3, 4, 3, 2)

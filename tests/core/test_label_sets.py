@@ -1,4 +1,4 @@
-"""The sweep of sets of labels: against the law of sets, and every bit of it."""
+"""The sweep of sets of labels: against the distribution of sets, and every bit of it."""
 
 import math
 from typing import NamedTuple
@@ -12,10 +12,10 @@ from tests.core.test_confusion import partition_of
 from quietcrowd import _core
 from quietcrowd.inference.integer_sums import shares
 from quietcrowd.inference.sets.crowd import SHARE_ONE, SetSigns, SetWorkers
-from quietcrowd.mechanisms.channels.set_law import SetLaw
+from quietcrowd.mechanisms.channels.set_distribution import SetDistribution
 from quietcrowd.report_domains import binomials, sets_with
 
-LAW = SetLaw(labels=6, members=3, inside=5, outside=2)
+LAW = SetDistribution(labels=6, members=3, inside=5, outside=2)
 NATS, UNIT, MISTAKE_UNIT, TOLD_UNIT = 2.0**-24, 2.0**36, 2.0**40, 2.0**32
 TEMPERATURES = np.array([0.1, 0.5, 1.0, 2.0])
 

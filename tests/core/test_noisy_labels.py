@@ -212,7 +212,7 @@ def test_the_tasks_beside_change_no_bit(last):
 
 
 def test_nothing_is_taken_back_where_workers_are_certain():
-    """Then the log of the expected law is the expected log."""
+    """Then the log of the expected distribution is the expected log."""
     drawn = Draw(2, 60, 2, 2)
     drawn.log_odds = drawn.votes.copy()
     room = drawn.run(last=True)[2]

@@ -36,26 +36,28 @@ def test_a_seed_gives_the_same_crowd():
         {"accuracy": (0.1, 0.4), "guesses": (0.7, 0.3)},
     ],
 )
-def test_answers_follow_the_law(options):
+def test_answers_follow_the_distribution(options):
     crowd = make_crowd(kind="guessing", tasks=4_000, workers=40, **options)
-    law = crowd.law
-    assert np.allclose(law.confusions.sum(axis=2), 1)
-    assert (law.confusions >= 0).all()
+    distribution = crowd.distribution
+    assert np.allclose(distribution.confusions.sum(axis=2), 1)
+    assert (distribution.confusions >= 0).all()
     # 40,000 answers: each share of 1,000 tasks or more is within .03 but for less than 1e-9
-    assert shares(crowd) == pytest.approx(law.confusions.mean(axis=0), abs=0.03)
+    assert shares(crowd) == pytest.approx(distribution.confusions.mean(axis=0), abs=0.03)
 
 
 def test_with_even_guesses_the_skill_is_the_accuracy():
     for labels in (("a", "b"), FOUR):
-        law = make_crowd(kind="guessing", tasks=5, labels=labels, accuracy=(0.1, 0.9)).law
-        right = np.diagonal(law.confusions, axis1=1, axis2=2)
-        assert law.accuracy == pytest.approx(right[:, 0])
+        distribution = make_crowd(
+            kind="guessing", tasks=5, labels=labels, accuracy=(0.1, 0.9)
+        ).distribution
+        right = np.diagonal(distribution.confusions, axis1=1, axis2=2)
+        assert distribution.accuracy == pytest.approx(right[:, 0])
         assert right == pytest.approx(np.repeat(right[:, :1], len(labels), axis=1))
         assert 0.1 <= right.min() < 0.2
         assert 0.8 < right.max() <= 0.9
 
 
-def test_truths_follow_their_law():
+def test_truths_follow_their_distribution():
     crowd = make_crowd(kind="guessing", tasks=5_000, truths=(0.9, 0.1))
     share = np.mean(np.array(crowd.truths["label"].to_pylist()) == "yes")
     assert share == pytest.approx(0.1, abs=0.025)  # beyond five standard deviations: 1e-6
@@ -82,7 +84,7 @@ def test_guesses_of_one_label_alone():
         kind="guessing", tasks=50, workers=20, accuracy=(0.5, 0.5), guesses=(1.0, 0.0)
     )
     assert (crowd.answers.values == 0).all()
-    low = make_crowd(kind="guessing", tasks=5, accuracy=(0.2, 0.2), guesses=(1.0, 0.0)).law
+    low = make_crowd(kind="guessing", tasks=5, accuracy=(0.2, 0.2), guesses=(1.0, 0.0)).distribution
     assert np.allclose(low.confusions.sum(axis=2), 1)
 
 
@@ -116,7 +118,7 @@ def test_skills_and_answers_of_every_worker_can_be_given():
     )
     assert set(crowd.answers.answers_per_worker) == {7}
     assert set(crowd.answers.answers_per_task) == {4, 5}
-    assert np.allclose(crowd.law.accuracy, skills)
+    assert np.allclose(crowd.distribution.accuracy, skills)
     right = crowd.truths["label"].to_numpy()[crowd.answers.task_codes]
     given = np.array(FOUR)[crowd.answers.values]
     assert (right == given)[crowd.answers.worker_codes == 29].all()

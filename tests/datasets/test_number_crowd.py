@@ -63,7 +63,7 @@ def test_outliers_are_as_many_as_drawn():
     assert np.mean(np.abs(errors_of(crowd)) > 0.6) == pytest.approx(0.25 * 0.99, abs=0.02)
 
 
-def test_the_law_is_that_of_the_answers():
+def test_the_distribution_is_that_of_the_answers():
     crowd = make_crowd(
         kind="numbers",
         tasks=20_000,
@@ -73,16 +73,16 @@ def test_the_law_is_that_of_the_answers():
         outliers=0.3,
         scales=(0.5, 1),
     )
-    truths, law = crowd.truths["label"].to_numpy(), crowd.law
+    truths, distribution = crowd.truths["label"].to_numpy(), crowd.distribution
     for worker in range(4):
         mine = np.flatnonzero(crowd.answers.worker_codes == worker)
         for number in (0.0, 3.0, 9.5):
-            below = law.answer_below(worker, truths[mine], number).mean()
+            below = distribution.answer_below(worker, truths[mine], number).mean()
             found = np.mean(crowd.answers.values[mine] <= number)
             assert found == pytest.approx(below, abs=0.036)  # 5,000 answers: five deviations
-    assert law.answer_below(0, 5.0, [-1.0, 10.0]).tolist() == [0.0, 1.0]
+    assert distribution.answer_below(0, 5.0, [-1.0, 10.0]).tolist() == [0.0, 1.0]
     shares = [np.mean(truths <= number) for number in (-1, 4, 5, 11)]
-    assert shares == pytest.approx(law.truth_below([-1, 4, 5, 11]), abs=0.02)
+    assert shares == pytest.approx(distribution.truth_below([-1, 4, 5, 11]), abs=0.02)
 
 
 @pytest.mark.parametrize(

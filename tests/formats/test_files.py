@@ -10,8 +10,8 @@ from quietcrowd.formats.files import (
     check_folder,
     check_new,
     new_folder,
-    refuse_overwriting,
     replacing,
+    require_no_overwriting,
 )
 
 
@@ -117,20 +117,22 @@ def test_where_no_file_can_be_put_is_told_beforehand(tmp_path, monkeypatch):
 
 def test_what_lies_in_a_source_is_not_overwritten(tmp_path):
     with pytest.raises(ParameterError, match="two outputs"):
-        refuse_overwriting(tmp_path / "in", tmp_path / "a", None, tmp_path / "b", tmp_path / "a")
+        require_no_overwriting(
+            tmp_path / "in", tmp_path / "a", None, tmp_path / "b", tmp_path / "a"
+        )
     with pytest.raises(ParameterError, match="is inside the input"):
-        refuse_overwriting(tmp_path, tmp_path / "a" / "b")
+        require_no_overwriting(tmp_path, tmp_path / "a" / "b")
     with pytest.raises(ParameterError, match="is the input"):
-        refuse_overwriting(tmp_path, tmp_path / "a" / "..")
-    refuse_overwriting(tmp_path / "in", tmp_path / "a", None, tmp_path / "b")
+        require_no_overwriting(tmp_path, tmp_path / "a" / "..")
+    require_no_overwriting(tmp_path / "in", tmp_path / "a", None, tmp_path / "b")
 
 
 def test_links_in_a_circle_are_told_of_as_the_system_does(tmp_path):
     circle = tmp_path / "circle"
     circle.symlink_to(circle)
-    refuse_overwriting(circle, tmp_path / "a")
+    require_no_overwriting(circle, tmp_path / "a")
     with pytest.raises(qc.exceptions.ParameterError, match="is the input"):
-        refuse_overwriting(circle, circle)
+        require_no_overwriting(circle, circle)
 
 
 def test_what_is_there_is_not_new(tmp_path):

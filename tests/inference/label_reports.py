@@ -1,4 +1,4 @@
-"""Workers whose reports have a law, for tests of what is believed of a crowd."""
+"""Workers whose reports have a distribution, for tests of what is believed of a crowd."""
 
 import numpy as np
 
@@ -18,6 +18,6 @@ def reports_of(labels, workers=6, mechanism=None):
             tasks=40,
             longest_task=workers,
             channel=None if made is None else made.channel,
-            report_law=None if made is None else made.report_law,
+            report_distribution=None if made is None else made.report_distribution,
         )
     )

@@ -206,7 +206,7 @@ def test_what_does_not_go_together_is_refused():
         qc.WeightedVote().extend(start, other)
 
 
-def test_workers_who_draw_their_noise_by_another_law_are_refused():
+def test_workers_who_draw_their_noise_by_another_distribution_are_refused():
     """No worker's table is public, but the tables that a worker may have are."""
     old, new = split(LABELS.answers)
     one, other = (

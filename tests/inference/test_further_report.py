@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from quietcrowd.inference.further_report import FurtherLabel, FurtherNumber, FurtherSet
-from quietcrowd.mechanisms.channels.set_law import SetLaw
+from quietcrowd.mechanisms.channels.set_distribution import SetDistribution
 
 SIZES = np.array([0, 1, 2, 4, 8])
 TABLE = np.array([[0.7, 0.2, 0.1], [0.2, 0.5, 0.3], [0.25, 0.25, 0.5]])
@@ -60,44 +60,51 @@ ANSWERS = np.array(
 )
 
 
-def set_table(law):
+def set_table(distribution):
     """Return the probability of every set given each truth, shape (labels, sets)."""
-    ranks = np.arange(law.count)
-    sets = np.exp([law.log_likelihood(ranks, np.full(law.count, a)) for a in range(law.labels)])
+    ranks = np.arange(distribution.count)
+    sets = np.exp(
+        [
+            distribution.log_likelihood(ranks, np.full(distribution.count, a))
+            for a in range(distribution.labels)
+        ]
+    )
     return ANSWERS @ sets
 
 
 @pytest.mark.parametrize("members", [1, 2, 3])
 def test_errors_after_sets_are_near_those_of_a_table_of_all_sets(members):
-    law = SetLaw.of_epsilon(4, members, 2.0)
+    distribution = SetDistribution.of_epsilon(4, members, 2.0)
     prior = np.array([0.4, 0.3, 0.2, 0.1])
-    further = FurtherSet(answers=ANSWERS, law=law, sharpness=1.0)
+    further = FurtherSet(answers=ANSWERS, distribution=distribution, sharpness=1.0)
     found = further.errors(prior[np.newaxis], SIZES[:4])[0]
     for size, value in zip(SIZES[1:4], found[1:], strict=True):
-        assert value == pytest.approx(true_error(set_table(law), prior, size), abs=0.04)
+        assert value == pytest.approx(true_error(set_table(distribution), prior, size), abs=0.04)
 
 
-def test_drawn_sets_have_the_likelihoods_of_the_law():
+def test_drawn_sets_have_the_likelihoods_of_the_distribution():
     """Of 2 of 4 labels: six sets; each share of 60,000 is within 7 standard errors (< 1e-10)."""
-    law = SetLaw.of_epsilon(4, 2, 1.5)
-    further = FurtherSet(answers=ANSWERS, law=law, sharpness=1.0)
-    table = set_table(law)
+    distribution = SetDistribution.of_epsilon(4, 2, 1.5)
+    further = FurtherSet(answers=ANSWERS, distribution=distribution, sharpness=1.0)
+    table = set_table(distribution)
     drawn = further._drawn(1, 60_000, np.random.default_rng(5))
     logs = np.log(table).T
     logs -= logs[:, :1]
     told = drawn - drawn[:, :1]
     which = np.abs(told[:, np.newaxis] - logs).sum(axis=2).argmin(axis=1)
     assert np.abs(told - logs[which]).max() < 1e-9
-    shares = np.bincount(which, minlength=law.count) / len(which)
+    shares = np.bincount(which, minlength=distribution.count) / len(which)
     errors = np.sqrt(table[1] * (1 - table[1]) / len(which))
     assert (np.abs(shares - table[1]) < 7 * errors).all()
 
 
 def test_sets_of_one_tell_what_a_table_tells():
     """A set of one label is randomised response."""
-    law = SetLaw.of_epsilon(4, 1, 1.0)
-    table = set_table(law)
+    distribution = SetDistribution.of_epsilon(4, 1, 1.0)
+    table = set_table(distribution)
     prior = np.array([[0.4, 0.3, 0.2, 0.1], [0.25, 0.25, 0.25, 0.25]])
-    by_set = FurtherSet(answers=ANSWERS, law=law, sharpness=1.0).errors(prior, SIZES)
+    by_set = FurtherSet(answers=ANSWERS, distribution=distribution, sharpness=1.0).errors(
+        prior, SIZES
+    )
     by_table = FurtherLabel(table=table).errors(prior, SIZES)
     assert by_set == pytest.approx(by_table, abs=0.05)

@@ -50,12 +50,12 @@ def test_weights_are_rounded_to_2_to_the_minus_32():
 
 
 def test_room_is_checked_before_a_sum_overflows():
-    integer_sums.check_room(2**26, 7.0)
+    integer_sums.check_overflow(2**26, 7.0)
     with pytest.raises(ParameterError, match="a task may have at most"):
-        integer_sums.check_room(2**29, 7.0)
-    integer_sums.check_room(2**31 - 1, 1.0)
+        integer_sums.check_overflow(2**29, 7.0)
+    integer_sums.check_overflow(2**31 - 1, 1.0)
     with pytest.raises(ParameterError, match="at most 2,147,483,648 answers; one has 2,147,483,6"):
-        integer_sums.check_room(2**31, 1.0)
+        integer_sums.check_overflow(2**31, 1.0)
 
 
 @given(st.floats(0, 1e15))

@@ -36,7 +36,7 @@ class OtherNames(RandomizedResponse):
 
 
 class NoTable(TwoBits):
-    """Its workers draw something that changes their law."""
+    """Its workers draw something that changes their distribution."""
 
     worker_channel = None
 

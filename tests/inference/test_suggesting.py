@@ -71,10 +71,10 @@ def test_all_answers_go_where_they_are_worth_most():
     from quietcrowd.inference.further_report import FurtherNumber
 
     spreads = np.array([3.0, 1.0, 2.0])
-    law = FurtherNumber(precision=0.5)
-    errors = law.errors(spreads, suggesting._SIZES)
+    distribution = FurtherNumber(precision=0.5)
+    errors = distribution.errors(spreads, suggesting._SIZES)
     counts = suggesting._allotted(errors, np.full(3, 64), 6)
-    exact = law.errors(spreads, np.arange(7))
+    exact = distribution.errors(spreads, np.arange(7))
     sums = {
         one: sum(exact[task, number] for task, number in enumerate(one))
         for one in product(range(7), repeat=3)

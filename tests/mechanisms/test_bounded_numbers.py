@@ -1,4 +1,4 @@
-"""Piecewise, Duchi's and the hybrid mechanism: what a device does with their law."""
+"""Piecewise, Duchi's and the hybrid mechanism: what a device does with their distribution."""
 
 import json
 
@@ -37,7 +37,7 @@ def test_each_answer_takes_one_word_and_gives_its_report(kind):
     reports = mechanism.reports_of_words(answers, words)
     assert asked == [500], "how many words are drawn tells nothing of the answers"
     places = mechanism.grid.places(answers.canonical.values)
-    expected = mechanism.channel.law.drawn(places, words(500))
+    expected = mechanism.channel.distribution.drawn(places, words(500))
     np.testing.assert_array_equal(reports.table.values, expected)
 
 
@@ -49,7 +49,10 @@ def test_reports_are_the_answer_in_the_mean(kind):
         reports = mechanism.randomize(one_task(DEGREES, np.full(20_000, answer)))
         sent = mechanism.report_domain.numbers(reports.table.values)
         place = mechanism.grid.place(answer)
-        number, spread = mechanism.grid.number(place), mechanism.channel.law.variance(place) ** 0.5
+        number, spread = (
+            mechanism.grid.number(place),
+            mechanism.channel.distribution.variance(place) ** 0.5,
+        )
         assert abs(sent.mean() - number) < 6 * spread / 20_000**0.5
         assert mechanism.report_domain.origin <= sent.min() <= sent.max()
 
@@ -95,7 +98,7 @@ def test_an_epsilon_out_of_range_is_refused(kind, epsilon):
 
 
 @every_kind
-def test_what_makes_no_law_is_refused(kind):
+def test_what_makes_no_distribution_is_refused(kind):
     with pytest.raises(ParameterError, match="needs numbers"):
         kind(domain=qc.Categorical(["no", "yes"]), epsilon=1.0)
     with pytest.raises(ParameterError, match="too small for"):
@@ -116,25 +119,34 @@ def test_a_description_with_other_integers_is_refused(kind):
 
 def test_the_hybrid_mechanism_is_duchis_while_a_coin_does_not_help():
     below = HybridMechanism(domain=DEGREES, epsilon=0.6)
-    assert below.channel.law == DuchiMechanism(domain=DEGREES, epsilon=0.6).channel.law
+    assert (
+        below.channel.distribution
+        == DuchiMechanism(domain=DEGREES, epsilon=0.6).channel.distribution
+    )
     for epsilon in (0.62, 1.0, 3.0, 6.0):
         found = [kind(domain=DEGREES, epsilon=epsilon).channel.variance for kind in KINDS.values()]
         assert found[2] < min(found[:2])
 
 
 def test_a_deviation_is_told_of_a_domain_whose_squares_no_float_holds():
-    tiny = qc.PiecewiseMechanism(domain=qc.Interval(low=0, high=2e-200), epsilon=1.0).channel.law
-    usual = qc.PiecewiseMechanism(domain=qc.Interval(low=0, high=2), epsilon=1.0).channel.law
+    tiny = qc.PiecewiseMechanism(
+        domain=qc.Interval(low=0, high=2e-200), epsilon=1.0
+    ).channel.distribution
+    usual = qc.PiecewiseMechanism(
+        domain=qc.Interval(low=0, high=2), epsilon=1.0
+    ).channel.distribution
     assert tiny.most_deviation == pytest.approx(1e-200 * usual.most_deviation, rel=1e-3)
     assert usual.most_deviation**2 == pytest.approx(usual.most_variance)
 
 
 def test_the_likelihood_is_that_of_the_weights():
     channel = qc.PiecewiseMechanism(domain=qc.Ordinal(range(3)), epsilon=2.0).channel
-    law = channel.law
-    logs = channel.log_likelihood(np.arange(law.reports), np.array(5))
-    np.testing.assert_allclose(np.exp(logs) * 2.0**32, law.weights(np.arange(law.reports), 5))
-    assert channel.log_likelihood(np.array([law.reports]), np.array([0]))[0] == -np.inf
+    distribution = channel.distribution
+    logs = channel.log_likelihood(np.arange(distribution.reports), np.array(5))
+    np.testing.assert_allclose(
+        np.exp(logs) * 2.0**32, distribution.weights(np.arange(distribution.reports), 5)
+    )
+    assert channel.log_likelihood(np.array([distribution.reports]), np.array([0]))[0] == -np.inf
 
 
 @every_kind

@@ -166,7 +166,7 @@ EMPTY = {
         domain=Categorical(["a", "b", "c"]), epsilon=0.0, null="category"
     ),
     "law": TwoLayerRandomizedResponse(domain=LABELS, epsilon=0.0, law="epsilon"),
-    "law, null": TwoLayerRandomizedResponse(
+    "distribution, null": TwoLayerRandomizedResponse(
         domain=LABELS, epsilon=0.0, law="epsilon", null="category"
     ),
     "one flip for all": TwoLayerRandomizedResponse(domain=LABELS, low=0.5, high=0.5),
@@ -175,7 +175,7 @@ EMPTY = {
 
 @pytest.mark.parametrize("name", EMPTY)
 def test_reports_that_tell_nothing_are_known(name):
-    assert EMPTY[name].tells_nothing
+    assert EMPTY[name].is_uninformative
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_reports_that_tell_nothing_are_known(name):
     ],
 )
 def test_others_tell_something(mechanism):
-    assert not mechanism.tells_nothing
+    assert not mechanism.is_uninformative
 
 
 def test_reports_lie_in_the_report_domain():

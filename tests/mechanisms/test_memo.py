@@ -42,7 +42,7 @@ MECHANISMS = {
     "sets of labels": qc.SubsetSelection(domain=LABELS, epsilon=1.0),
     "labels, NULL": qc.RandomizedResponse(domain=LABELS, epsilon=1.0, null="category"),
     "drawn flips": TwoLayerRandomizedResponse(domain=LABELS, low=0.1, high=0.5),
-    "drawn flips, beta law": TwoLayerRandomizedResponse(
+    "drawn flips, beta distribution": TwoLayerRandomizedResponse(
         domain=LABELS, low=0.1, high=0.5, law="beta", alpha=2, beta=2
     ),
     "drawn losses, NULL": TwoLayerRandomizedResponse(
@@ -118,7 +118,7 @@ def test_reports_are_those_of_the_mechanism(path, mechanism):
 
 
 @pytest.mark.nightly
-def test_reports_follow_the_law_of_the_mechanism(tmp_path):
+def test_reports_follow_the_distribution_of_the_mechanism(tmp_path):
     """Counts of reports lie within 5.5 standard deviations of what the channel says."""
     tasks = list(range(4000))
     mechanism = MECHANISMS["labels, NULL"]
@@ -181,20 +181,28 @@ def intervals(table):
 @pytest.mark.slow
 @pytest.mark.parametrize("null", [None, "category"])
 def test_twenty_resubmissions_lose_exactly_what_one_report_loses(path, monkeypatch, null):
-    """The joint law of 20 reports, by enumeration of all random words."""
+    """The joint distribution of 20 reports, by enumeration of all random words."""
     mechanism = qc.RandomizedResponse(domain=YES_NO, epsilon=1.0, null=null)
     kept = opened(path, mechanism, tasks=["drug"])
     possible = ["no", "yes", None] if null else ["no", "yes"]
-    laws = []
+    distributions = []
     for answer in possible:
-        law = {}
+        distribution = {}
         for word, length in intervals(mechanism.channel):
             stub_words(monkeypatch, [word] * 3)
             twenty = tuple(int(kept.report({"drug": answer}).table.values[0]) for _ in range(20))
-            law[twenty] = law.get(twenty, 0) + length
-        laws.append(law)
-    assert all(len(law) == len(possible) and sum(law.values()) == TOTAL for law in laws)
-    worst = max(Fraction(one[seen], other[seen]) for one in laws for other in laws for seen in one)
+            distribution[twenty] = distribution.get(twenty, 0) + length
+        distributions.append(distribution)
+    assert all(
+        len(distribution) == len(possible) and sum(distribution.values()) == TOTAL
+        for distribution in distributions
+    )
+    worst = max(
+        Fraction(one[seen], other[seen])
+        for one in distributions
+        for other in distributions
+        for seen in one
+    )
     assert math.log(worst) == pytest.approx(mechanism.channel.epsilon, abs=1e-12)
 
 
@@ -202,17 +210,17 @@ def test_an_edit_loses_exactly_what_two_reports_lose(path, monkeypatch):
     """Yes, no, yes against no, yes, no, by enumeration of the words of both answers."""
     mechanism = qc.RandomizedResponse(domain=YES_NO, epsilon=1.0)
     kept = opened(path, mechanism, tasks=["drug"])
-    laws = []
+    distributions = []
     for history in (("yes", "no", "yes"), ("no", "yes", "no")):
-        law = {}
+        distribution = {}
         for (first, width), (second, height) in itertools.product(
             intervals(mechanism.channel), repeat=2
         ):
             stub_words(monkeypatch, [first, second])
             seen = tuple(int(kept.report({"drug": answer}).table.values[0]) for answer in history)
-            law[seen] = law.get(seen, 0) + width * height
-        laws.append(law)
-    one, other = laws
+            distribution[seen] = distribution.get(seen, 0) + width * height
+        distributions.append(distribution)
+    one, other = distributions
     assert one.keys() == other.keys()
     worst = max(Fraction(one[seen], other[seen]) for seen in one)
     assert math.log(worst) == pytest.approx(2 * mechanism.channel.epsilon, abs=1e-12)

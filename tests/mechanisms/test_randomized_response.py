@@ -76,7 +76,7 @@ def test_empirical_channel(labels):
         assert stats.chisquare(counts, expected).pvalue > FALSE_ALARM
 
 
-def test_real_noise_differs_each_time_and_has_the_same_law():
+def test_real_noise_differs_each_time_and_has_the_same_distribution():
     crowd = make_crowd(tasks=5_000, workers=50, random_state=3)
     mechanism = RandomizedResponse(domain=crowd.answers.domain, epsilon=1.0)
     one, other = (mechanism.randomize(crowd.answers).table.values for _ in range(2))

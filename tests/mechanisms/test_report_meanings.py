@@ -31,18 +31,18 @@ def test_labels_in_another_order_make_no_other_channel(mechanism, seed):
     assert identity(relabelled(mechanism, seed)) == identity(mechanism)
 
 
-def laws(mechanism):
+def distributions(mechanism):
     """Return the map from labels to distributions over meanings, found from the likelihoods."""
     labels = [*mechanism.domain.labels, None][: len(mechanism.channel.weights)]
     found = {}
     for label, row in zip(labels, mechanism.channel.weights.tolist(), strict=True):
-        law = found.setdefault(label, {})
+        distribution = found.setdefault(label, {})
         for code, weight in enumerate(row):
             meaning = mechanism.report_meanings.meaning(code)
             if isinstance(mechanism.report_meanings, Likelihoods):
                 whole = sum(number for _, number in meaning)
                 meaning = frozenset((name, Fraction(number, whole)) for name, number in meaning)
-            law[meaning] = law.get(meaning, 0) + weight
+            distribution[meaning] = distribution.get(meaning, 0) + weight
     return found
 
 
@@ -60,8 +60,8 @@ def tables(draw):
 
 
 @given(tables(), tables())
-def test_channels_are_the_same_exactly_if_their_laws_are(one, other):
-    assert (identity(one) == identity(other)) == (laws(one) == laws(other))
+def test_channels_are_the_same_exactly_if_their_distributions_are(one, other):
+    assert (identity(one) == identity(other)) == (distributions(one) == distributions(other))
 
 
 def test_one_table_for_labels_in_another_order_is_another_channel():
@@ -76,7 +76,7 @@ def test_one_table_for_labels_in_another_order_is_another_channel():
     assert identity(same) == identity(first)
 
 
-def test_another_law_is_another_channel():
+def test_another_distribution_is_another_channel():
     uniform = qc.LaplaceMechanism(domain=LEVELS, epsilon=1.0)
     listed = [
         *INDEPENDENT,
@@ -135,7 +135,7 @@ def test_the_same_number_that_stands_for_no_answer_is_the_same_channel():
     assert identity(middle) == identity(as_number)
 
 
-def test_shared_noise_makes_another_channel_of_the_same_law_of_one_report():
+def test_shared_noise_makes_another_channel_of_the_same_distribution_of_one_report():
     two_layer = TwoLayerRandomizedResponse(domain=qc.Categorical(list("ab")), low=0.25, high=0.25)
     coin = qc.RandomizedResponse(domain=qc.Categorical(list("ab")), flip_probability=0.25)
     assert two_layer.channel == coin.channel

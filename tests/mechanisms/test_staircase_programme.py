@@ -46,8 +46,10 @@ def random_tables(rng, count, answers, epsilon):
     Each is one without a bound, mixed with its mean until it loses epsilon.
     """
     for reports in (answers, answers + 1):
-        law = rng.choice([0.1, 0.3, 1.0], size=(count, 1, 1))
-        tables = rng.standard_gamma(np.broadcast_to(law, (count, answers, reports))) + 1e-12
+        distribution = rng.choice([0.1, 0.3, 1.0], size=(count, 1, 1))
+        tables = (
+            rng.standard_gamma(np.broadcast_to(distribution, (count, answers, reports))) + 1e-12
+        )
         tables /= tables.sum(axis=2, keepdims=True)
         mean = tables.mean(axis=1, keepdims=True)
         low, high = np.zeros((count, 1, 1)), np.ones((count, 1, 1))  # how much of it is kept

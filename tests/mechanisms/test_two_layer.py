@@ -75,7 +75,7 @@ def test_equal_bounds_are_the_one_layer_mechanism_at_any_number_of_answers(flip,
     assert two.total_epsilon == pytest.approx(one.total_epsilon, abs=1e-6)
 
 
-def test_the_law_of_reports_is_the_mixture():
+def test_the_distribution_of_reports_is_the_mixture():
     """Agreements of a worker with n answers follow the mixture of binomials, not one binomial."""
     workers, answers = 40_000, 4
     frame = pd.DataFrame(
@@ -91,8 +91,10 @@ def test_the_law_of_reports_is_the_mixture():
     agreed = np.bincount(reports.worker_codes, weights=reports.values, minlength=workers)
     counts = np.bincount(agreed.astype(int), minlength=answers + 1)
     flips = np.linspace(0.1, 0.7, 20_001)
-    law = np.array([stats.binom.pmf(c, answers, 1 - flips).mean() for c in range(answers + 1)])
-    assert stats.chisquare(counts, law / law.sum() * workers).pvalue > FALSE_ALARM
+    distribution = np.array(
+        [stats.binom.pmf(c, answers, 1 - flips).mean() for c in range(answers + 1)]
+    )
+    assert stats.chisquare(counts, distribution / distribution.sum() * workers).pvalue > FALSE_ALARM
     marginal = stats.binom.pmf(np.arange(answers + 1), answers, 0.6)
     assert stats.chisquare(counts, marginal * workers).pvalue < FALSE_ALARM
 
@@ -138,7 +140,7 @@ def test_weights_have_an_even_sum_and_lie_on_the_noisy_side():
             mechanism = TwoLayerRandomizedResponse(
                 domain=Ordinal(range(labels)), low=low, high=high
             )
-            first, last = mechanism.worker_law.bounds
+            first, last = mechanism.worker_distribution.bounds
             assert (first + last) % 2 == 0
             assert first <= last <= 2**32 // (labels - 1)
             assert Mechanism.from_dict(mechanism.to_dict()) == mechanism
@@ -211,13 +213,13 @@ BETA = {"law": "beta", "alpha": 2, "beta": 3}
     ("labels", "low", "high", "shapes"),
     [(2, 0.0, 0.5, (2, 3)), (3, 0.1, 0.95, (5, 1)), (2, 0.4, 1.0, (2, 2)), (4, 0.0, 0.7, (1, 1))],
 )
-def test_a_beta_law_loses_what_all_rows_of_reports_say(labels, low, high, shapes):
+def test_a_beta_distribution_loses_what_all_rows_of_reports_say(labels, low, high, shapes):
     """By the definition: every row of reports, the mean over all 1,024 weights."""
     n, (alpha, beta) = 4, shapes
     mechanism = TwoLayerRandomizedResponse(
         domain=Ordinal(range(labels)), low=low, high=high, law="beta", alpha=alpha, beta=beta
     )
-    others = np.array(mechanism.worker_law.table) / 2**32
+    others = np.array(mechanism.worker_distribution.table) / 2**32
     agree = 1 - (labels - 1) * others
     chance = np.array([(agree**c * others ** (n - c)).mean() for c in range(n + 1)])
     reports = np.array(list(np.ndindex(*[labels] * n)))
@@ -234,32 +236,32 @@ def test_a_beta_law_loses_what_all_rows_of_reports_say(labels, low, high, shapes
     assert mechanism.guarantee().epsilon == pytest.approx(abs(mechanism.claimed_epsilon), abs=1e-8)
 
 
-def test_the_loss_of_a_beta_law_at_a_delta_is_that_of_its_weights():
+def test_the_loss_of_a_beta_distribution_at_a_delta_is_that_of_its_weights():
     from quietcrowd.privacy.two_layer.weights import SharedWeight
 
     mechanism = TwoLayerRandomizedResponse(domain=Ordinal(range(3)), low=0.1, high=0.6, **BETA)
-    table = np.array(mechanism.worker_law.table, float)
-    law = SharedWeight.listed(table, others=2, null=False)
+    table = np.array(mechanism.worker_distribution.table, float)
+    distribution = SharedWeight.listed(table, others=2, null=False)
     answer = mechanism.loss(answers=20).answer
-    assert answer.epsilon == pytest.approx(law.cell_epsilon(20))
+    assert answer.epsilon == pytest.approx(distribution.cell_epsilon(20))
     for epsilon in (0.5, 1.0, 2.0):
         delta = float((answer.masses * np.maximum(0, 1 - np.exp(epsilon - answer.losses))).sum())
-        assert delta == pytest.approx(law.delta(20, epsilon), rel=1e-6, abs=1e-12)
+        assert delta == pytest.approx(distribution.delta(20, epsilon), rel=1e-6, abs=1e-12)
 
 
-def test_a_beta_law_is_drawn_as_it_says():
+def test_a_beta_distribution_is_drawn_as_it_says():
     mechanism = TwoLayerRandomizedResponse(domain=BINARY, low=0.1, high=0.6, **BETA)
     drawn = mechanism.draw_workers(200_000, np.random.default_rng(3))[0] / 2**32
-    law = stats.beta(2, 3)
-    start, end = law.cdf([0.1, 0.6])
+    distribution = stats.beta(2, 3)
+    start, end = distribution.cdf([0.1, 0.6])
     assert drawn.min() >= 0.1
     assert drawn.max() <= 0.6
-    places = (law.cdf(drawn) - start) / (end - start)
+    places = (distribution.cdf(drawn) - start) / (end - start)
     counts = np.histogram(places, bins=64, range=(0, 1))[0]
     assert stats.chisquare(counts).pvalue > FALSE_ALARM
 
 
-def test_a_beta_law_for_a_claim():
+def test_a_beta_distribution_for_a_claim():
     make = TwoLayerRandomizedResponse.from_claimed_epsilon
     for labels, epsilon, shapes in ((2, 1.0, {}), (2, 0.0, {}), (3, 0.5, {"alpha": 4, "beta": 1})):
         domain = Ordinal(range(labels))
@@ -274,7 +276,7 @@ def test_a_beta_law_for_a_claim():
         ParameterError, match="Use a smaller low, a larger alpha, or a larger epsilon"
     ):
         make(domain=BINARY, epsilon=0.0, law="beta", alpha=2, beta=5)
-    assert "by a beta law" in usual.guarantee().assumptions[0]
+    assert "by a beta distribution" in usual.guarantee().assumptions[0]
     assert "alpha" not in repr(uniform)
     assert "alpha=2, beta=2" in repr(usual)
 

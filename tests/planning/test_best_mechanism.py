@@ -53,13 +53,13 @@ def test_numbers_have_mechanisms_of_their_own():
     assert ranking.rows[0].error == min(row.error for row in ranking.rows[:2])
 
 
-def test_two_labels_have_one_law():
+def test_two_labels_have_one_distribution():
     """Randomised response by every name; the one whose reports are the labels is kept."""
     chosen, left_out = candidates(PublicFacts(domain=qc.Categorical(["no", "yes"]), epsilon=1.0))
     assert "one-layer" in chosen
     assert not {"optimal", "subset-selection"} & set(chosen)
-    assert "optimal: its law is that of one-layer" in left_out
-    assert "subset-selection: its law is that of one-layer" in left_out
+    assert "optimal: its distribution is that of one-layer" in left_out
+    assert "subset-selection: its distribution is that of one-layer" in left_out
 
 
 def test_every_mechanism_is_ranked_or_left_out_with_a_reason():

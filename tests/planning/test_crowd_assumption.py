@@ -14,26 +14,26 @@ SIZE = CrowdSize(tasks=2_000, workers=200, answers=100)
 def test_guessers_and_others_are_as_right_as_assumed():
     """10^4 answers of 100 guessers: a share that is off by .04 has a chance below 1e-8."""
     assumed = LabelCrowd(domain=LABELS, accuracy=0.9, accuracy_sd=0, guessers=0.5, misled=0)
-    law = assumed.draw(SIZE, draw=0).law
-    assert np.allclose(np.unique(law.accuracy.round(9)), [0.25, 0.9])
-    assert abs(np.mean(law.accuracy < 0.5) - 0.5) < 0.2
+    distribution = assumed.draw(SIZE, draw=0).distribution
+    assert np.allclose(np.unique(distribution.accuracy.round(9)), [0.25, 0.9])
+    assert abs(np.mean(distribution.accuracy < 0.5) - 0.5) < 0.2
 
 
 def test_a_sample_of_accuracies_is_drawn_from():
     assumed = LabelCrowd(domain=LABELS, accuracies=(0.3, 0.8), misled=0)
-    law = assumed.draw(SIZE, draw=0).law
-    assert np.allclose(np.unique(law.accuracy.round(9)), [0.3, 0.8])
+    distribution = assumed.draw(SIZE, draw=0).distribution
+    assert np.allclose(np.unique(distribution.accuracy.round(9)), [0.3, 0.8])
 
 
 def test_numbers_are_as_far_off_as_assumed():
     assumed = NumberCrowd(domain=NUMBERS, error=0.5, error_factor=1, guessers=0.5, shared=0.4)
-    law = assumed.draw(SIZE, draw=0).law
-    assert set(zip(law.sigma, law.scale, strict=True)) == {(0.5, 1.0), (2.0, 0.0)}
-    assert (law.bias, law.spread, law.middle) == (0.2, 2.0, 5.0)
+    distribution = assumed.draw(SIZE, draw=0).distribution
+    assert set(zip(distribution.sigma, distribution.scale, strict=True)) == {(0.5, 1.0), (2.0, 0.0)}
+    assert (distribution.bias, distribution.spread, distribution.middle) == (0.2, 2.0, 5.0)
     own = NumberCrowd(domain=NUMBERS, errors=(0.1, 3.0), middle=4)
-    law = own.draw(SIZE, draw=0).law
-    assert set(law.sigma) == {0.1, 3.0}
-    assert law.middle == 4
+    distribution = own.draw(SIZE, draw=0).distribution
+    assert set(distribution.sigma) == {0.1, 3.0}
+    assert distribution.middle == 4
 
 
 def test_a_draw_is_the_same_again_and_another_one_is_not():
@@ -45,8 +45,8 @@ def test_a_draw_is_the_same_again_and_another_one_is_not():
 
 def test_the_same_workers_come_first_in_a_larger_crowd():
     assumed = LabelCrowd(domain=LABELS, guessers=0)
-    few = assumed.draw(CrowdSize(tasks=50, workers=10, answers=5), 0).law.accuracy
-    many = assumed.draw(CrowdSize(tasks=50, workers=20, answers=5), 0).law.accuracy
+    few = assumed.draw(CrowdSize(tasks=50, workers=10, answers=5), 0).distribution.accuracy
+    many = assumed.draw(CrowdSize(tasks=50, workers=20, answers=5), 0).distribution.accuracy
     assert np.array_equal(few, many[:10])
 
 

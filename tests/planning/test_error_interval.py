@@ -24,7 +24,8 @@ def means_of(found):
 def test_errors_are_nearer_and_standard_errors_honest(bend):
     """300 sets of cells; the seed is fixed, the outcome the same in every run.
 
-    A squared error over its variance by 12 draws is that of Student's law, 11/9 in the mean.
+    A squared error over its variance by 12 draws is that of Student's distribution, 11/9 in the
+    mean.
     """
     rng = np.random.default_rng(2)
     raw, near, ratio = [], [], []
@@ -82,8 +83,8 @@ def drawn(rng, draws, tasks, *, spread=0.0, labels=True):
 def test_the_interval_holds_nine_campaigns_in_ten(simulated, tasks, spread, labels):
     """1,500 intervals: at a coverage of .9 a share off by .05 has a chance below 1e-9.
 
-    Normal laws are near enough for coverages of .88 to .93, which leaves .03: a chance below 1e-3
-    at worst. The seed is fixed: the outcome is the same in every run.
+    Normal distributions are near enough for coverages of .88 to .93, which leaves .03: a chance
+    below 1e-3 at worst. The seed is fixed: the outcome is the same in every run.
     """
     rng = np.random.default_rng(7)
     held = 0

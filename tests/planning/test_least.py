@@ -15,10 +15,10 @@ SIZE = CrowdSize(tasks=30, workers=10, answers=10)
 
 @pytest.mark.slow
 def test_the_least_numbers_have_about_the_error_that_is_wanted():
-    law = LabelCrowd(domain=LAW.domain, misled=0.0, guessers=0.0)
+    distribution = LabelCrowd(domain=LAW.domain, misled=0.0, guessers=0.0)
     size = CrowdSize(tasks=200, workers=40, answers=50)
-    epsilon = least_epsilon(0.2, law, MAKER, size, draws=4).value
-    workers = least_workers(0.2, law, MAKER, epsilon, tasks=200, answers=50, draws=4)
+    epsilon = least_epsilon(0.2, distribution, MAKER, size, draws=4).value
+    workers = least_workers(0.2, distribution, MAKER, epsilon, tasks=200, answers=50, draws=4)
     assert 0.8 < workers.value / 40 < 1.25
     assert isinstance(workers.value, int)
     assert workers.crowds == 4

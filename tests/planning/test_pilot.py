@@ -53,7 +53,7 @@ def test_reports_that_tell_little_leave_open_how_good_workers_are():
     assert max(means[type(reports)]) <= 1.0
 
 
-def test_draws_take_the_laws_in_turn_and_are_uncertain():
+def test_draws_take_the_distributions_in_turn_and_are_uncertain():
     assumed = assumption_of_pilot(label_pilot(0.8).answers, worlds=3)
     assert assumed.uncertain
     assert [assumed.world(draw) for draw in (0, 3, 4)] == [assumed.worlds[at] for at in (0, 0, 1)]
@@ -63,7 +63,7 @@ def test_draws_take_the_laws_in_turn_and_are_uncertain():
     assert assumed.crowd(SIZE, np.random.default_rng(0)).answers.domain == assumed.domain
 
 
-def test_the_same_pilot_and_seed_give_the_same_laws():
+def test_the_same_pilot_and_seed_give_the_same_distributions():
     pilot = label_pilot(0.8).answers
     assert assumption_of_pilot(pilot, worlds=2) == assumption_of_pilot(pilot, worlds=2)
     assert assumption_of_pilot(pilot, worlds=2) != assumption_of_pilot(
@@ -99,7 +99,7 @@ def test_a_plan_takes_a_pilot():
     found = plan(
         tasks=80, workers=20, answers=20, domain=pilot.domain, pilot=pilot, epsilon=2.0, draws=4
     )
-    assert "4 laws that go with it" in found.assumed
+    assert "4 distributions that go with it" in found.assumed
     with pytest.raises(ParameterError, match="not both"):
         plan(tasks=80, workers=20, domain=pilot.domain, pilot=pilot, quality={"accuracy": 0.8})
 

@@ -18,7 +18,7 @@ def test_two_coins_have_a_known_information():
 
 
 @pytest.mark.parametrize(
-    ("law", "kind"),
+    ("distribution", "kind"),
     [
         (LABELS, qc.RandomizedResponse),
         (LABELS, qc.SubsetSelection),
@@ -26,13 +26,16 @@ def test_two_coins_have_a_known_information():
     ],
     ids=["table", "sets", "numbers"],
 )
-def test_more_epsilon_and_more_answers_help_and_plain_ones_most(law, kind):
-    made = [kind.from_claimed_epsilon(domain=law.domain, epsilon=e) for e in (0.5, 1.0, 2.0, 4.0)]
-    errors = [theory_error(law, SIZE, one) for one in [*made, None]]
+def test_more_epsilon_and_more_answers_help_and_plain_ones_most(distribution, kind):
+    made = [
+        kind.from_claimed_epsilon(domain=distribution.domain, epsilon=e)
+        for e in (0.5, 1.0, 2.0, 4.0)
+    ]
+    errors = [theory_error(distribution, SIZE, one) for one in [*made, None]]
     assert errors == sorted(errors, reverse=True)
     assert len(set(errors)) == 5
     more = CrowdSize(tasks=100, workers=80, answers=30)
-    assert theory_error(law, more, made[0]) < errors[0]
+    assert theory_error(distribution, more, made[0]) < errors[0]
 
 
 def test_sets_of_one_label_are_randomised_response():

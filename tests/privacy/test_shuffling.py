@@ -26,15 +26,15 @@ def divergence(table, others, epsilon, pair=(0, 1)):
     """Return the delta of two answers by enumeration, the largest over all others' answers."""
     most = 0.0
     for answers in combinations_with_replacement(range(len(table)), others):
-        laws = []
+        distributions = []
         for own in pair:
-            law = {}
+            distribution = {}
             for reports in product(range(table.shape[1]), repeat=others + 1):
                 p = math.prod(table[x, y] for x, y in zip((own, *answers), reports, strict=True))
                 seen = tuple(sorted(reports))
-                law[seen] = law.get(seen, 0.0) + p
-            laws.append(law)
-        one, other = laws
+                distribution[seen] = distribution.get(seen, 0.0) + p
+            distributions.append(distribution)
+        one, other = distributions
         parts = (p - math.exp(epsilon) * other[seen] for seen, p in one.items())
         most = max(most, sum(part for part in parts if part > 0))
     return most
@@ -114,8 +114,8 @@ def test_all_others_alike_lose_no_more_than_is_stated(delta):
 
     others, mechanism = 20_000, response(2, 1.0)
     loss = shuffled_loss(1.0, others, delta, mechanism)
-    law = binom.pmf(np.arange(others + 1), others, mechanism.other)
-    before, same = np.append(0, law), np.append(law, 0)
+    distribution = binom.pmf(np.arange(others + 1), others, mechanism.other)
+    before, same = np.append(0, distribution), np.append(distribution, 0)
     yes = mechanism.keep * before + mechanism.other * same
     no = mechanism.other * before + mechanism.keep * same
     factor = math.exp(loss.epsilon)

@@ -17,14 +17,14 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms import Mechanism, TwoLayerRandomizedResponse
 from quietcrowd.mechanisms.channels import TableChannel
 from quietcrowd.privacy import PrivacyGuarantee
-from quietcrowd.privacy.loss import LossLaw, channel_law, pure_law
-from quietcrowd.privacy.loss_distribution import compose_losses
+from quietcrowd.privacy.loss import LossDistribution, channel_distribution, pure_distribution
+from quietcrowd.privacy.loss_grid import compose_losses
 from quietcrowd.privacy.tails import (
     TailBound,
     composed_tail,
     tail_at,
     tail_of_curve,
-    tail_of_law,
+    tail_of_distribution,
 )
 
 YES_NO = qc.Categorical(["no", "yes"])
@@ -36,16 +36,18 @@ YES_NO = qc.Categorical(["no", "yes"])
     epsilon=st.floats(0, 3),
     probability=st.floats(1e-3, 0.999),
 )
-def test_a_pair_bounds_the_tail_of_every_law_that_has_it(masses, losses, epsilon, probability):
+def test_a_pair_bounds_the_tail_of_every_distribution_that_has_it(
+    masses, losses, epsilon, probability
+):
     total = sum(masses)
-    law = [(mass / total, loss) for mass, loss in zip(masses, losses, strict=False)]
-    delta = sum(mass * -math.expm1(min(0.0, epsilon - loss)) for mass, loss in law)
+    distribution = [(mass / total, loss) for mass, loss in zip(masses, losses, strict=False)]
+    delta = sum(mass * -math.expm1(min(0.0, epsilon - loss)) for mass, loss in distribution)
     bound = tail_at(epsilon, delta, probability)
     assert bound >= epsilon
-    assert sum(mass for mass, loss in law if loss > bound) <= probability * (1 + 1e-9)
+    assert sum(mass for mass, loss in distribution if loss > bound) <= probability * (1 + 1e-9)
 
 
-def test_a_law_reaches_the_bound_of_its_pair():
+def test_a_distribution_reaches_the_bound_of_its_pair():
     epsilon, delta, probability = 1.0, 0.02, 0.1
     bound = tail_at(epsilon, delta, probability)
     assert probability * -math.expm1(epsilon - bound) == pytest.approx(delta)
@@ -135,32 +137,32 @@ def randomised(epsilon, labels=2):
     return qc.RandomizedResponse(domain=qc.Ordinal(range(labels)), epsilon=epsilon)
 
 
-def law_of(losses, masses):
-    """Return a law as {loss: probability}."""
-    law = Counter()
+def distribution_of(losses, masses):
+    """Return a distribution as {loss: probability}."""
+    distribution = Counter()
     for loss, mass in zip(losses, masses, strict=True):
-        law[round(float(loss), 9)] += float(mass)
-    return law
+        distribution[round(float(loss), 9)] += float(mass)
+    return distribution
 
 
-def added(*laws):
-    """Return the law of the sum of independent losses."""
+def added(*distributions):
+    """Return the distribution of the sum of independent losses."""
     whole = Counter({0.0: 1.0})
-    for law in laws:
-        pairs = itertools.product(whole.items(), law.items())
+    for distribution in distributions:
+        pairs = itertools.product(whole.items(), distribution.items())
         sums = [(x + y, p * q) for (x, p), (y, q) in pairs]
-        whole = law_of(*zip(*sums, strict=True))
+        whole = distribution_of(*zip(*sums, strict=True))
     return whole
 
 
-def exceeded(law, loss):
-    return sum(mass for one, mass in law.items() if one > loss + 1e-6)
+def exceeded(distribution, loss):
+    return sum(mass for one, mass in distribution.items() if one > loss + 1e-6)
 
 
-def laws_of_rows(channel, differing):
-    """Return the laws of the loss of all pairs of rows that differ in so many answers."""
+def distributions_of_rows(channel, differing):
+    """Return the distributions of the loss of all pairs of rows that differ in so many answers."""
     pairs = [
-        law_of(np.log(one / other), one)
+        distribution_of(np.log(one / other), one)
         for one, other in itertools.permutations(channel.probabilities, 2)
     ]
     return [added(*rows) for rows in itertools.combinations_with_replacement(pairs, differing)]
@@ -186,10 +188,10 @@ def test_a_pair_is_exceeded_more_often_than_its_delta_says_and_a_tail_is_not(eps
 
 
 def test_rows_that_differ_in_fewer_answers_may_tell_more():
-    law = randomised(0.1).loss(100).each
+    distribution = randomised(0.1).loss(100).each
     all_of_them = binom.sf(math.floor((4.6 / 0.1 + 100) / 2 + 1e-6), 100, 1 / (1 + math.exp(-0.1)))
     assert all_of_them < 1e-5
-    assert composed_tail([(law, 100)], 1e-5) == pytest.approx(4.7)
+    assert composed_tail([(distribution, 100)], 1e-5) == pytest.approx(4.7)
 
 
 @pytest.mark.slow
@@ -197,31 +199,41 @@ def test_rows_that_differ_in_fewer_answers_may_tell_more():
 @pytest.mark.parametrize("epsilon", [0.3, 2.0])
 def test_every_tail_of_randomised_response_is_within_the_bound(labels, epsilon):
     mechanism = randomised(epsilon, labels)
-    laws = [law for m in (1, 2, 3, 4) for law in laws_of_rows(mechanism.channel, m)]
+    distributions = [
+        distribution
+        for m in (1, 2, 3, 4)
+        for distribution in distributions_of_rows(mechanism.channel, m)
+    ]
     for probability in (0.001, 0.01, 0.1, 0.3, 0.6):
         bound = mechanism.tail(probability, answers=4).total_epsilon
-        worst = max(exceeded(law, bound) for law in laws)
+        worst = max(exceeded(distribution, bound) for distribution in distributions)
         assert worst <= probability
-        tight = bound == 0 or max(exceeded(law, bound - epsilon / 2) for law in laws) > probability
+        tight = (
+            bound == 0
+            or max(exceeded(distribution, bound - epsilon / 2) for distribution in distributions)
+            > probability
+        )
         assert tight
 
 
-def test_every_tail_of_a_table_with_many_laws_is_within_the_bound():
+def test_every_tail_of_a_table_with_many_distributions_is_within_the_bound():
     weights = np.array([[4, 2, 1, 1], [1, 4, 2, 1], [2, 2, 2, 2]], np.uint64) * 2**29
     channel = TableChannel(weights=weights)
-    law = channel_law(channel.weights, channel.epsilon)
-    assert not law.is_of_all_pairs
+    distribution = channel_distribution(channel.weights, channel.epsilon)
+    assert not distribution.is_of_all_pairs
     for probability in (0.01, 0.1, 0.4):
         for count in (1, 2, 3):
-            bound = composed_tail([(law, count)], probability)
+            bound = composed_tail([(distribution, count)], probability)
             for differing in range(1, count + 1):
-                for own in laws_of_rows(channel, differing):
+                for own in distributions_of_rows(channel, differing):
                     assert exceeded(own, bound) <= probability
 
 
 def test_releases_of_several_kinds_are_bounded_by_their_curve():
     parts = [(randomised(0.5).loss().each, 6), (randomised(1.0, 3).loss().each, 4)]
-    one, other = (law_of(law.losses, law.masses) for law, _ in parts)
+    one, other = (
+        distribution_of(distribution.losses, distribution.masses) for distribution, _ in parts
+    )
     for probability in (1e-4, 1e-2, 0.2):
         bound = composed_tail(parts, probability)
         worst = max(
@@ -232,10 +244,10 @@ def test_releases_of_several_kinds_are_bounded_by_their_curve():
 
 
 def test_a_curve_costs_little_and_a_pair_more():
-    law = randomised(0.1).loss(100).each
-    by_curve = composed_tail([(evolve(law, is_of_all_pairs=False), 100)], 1e-5)
+    distribution = randomised(0.1).loss(100).each
+    by_curve = composed_tail([(evolve(distribution, is_of_all_pairs=False), 100)], 1e-5)
     assert 4.7 < by_curve == pytest.approx(4.85, abs=0.005)
-    coin = pure_law(1.0, 1e-3)
+    coin = pure_distribution(1.0, 1e-3)
     assert composed_tail([(coin, 1)], 1e-3) == math.inf
     assert composed_tail([(coin, 1)], 2e-3) <= 1.0 + math.log(2) + 1e-6
 
@@ -248,22 +260,28 @@ def test_nothing_is_lost_where_nothing_is_reported():
 
 
 def test_an_infinite_loss_is_exceeded_by_no_tail_below_its_probability():
-    law = LossLaw(masses=[0.49, 0.5], losses=[-1.0, 1.0], lost=0.01, epsilon=1.0)
-    assert tail_of_law(law, 0.02) == 1.0
-    assert tail_of_law(law, 0.005) == math.inf
+    distribution = LossDistribution(masses=[0.49, 0.5], losses=[-1.0, 1.0], lost=0.01, epsilon=1.0)
+    assert tail_of_distribution(distribution, 0.02) == 1.0
+    assert tail_of_distribution(distribution, 0.005) == math.inf
 
 
-def test_one_of_several_answers_that_share_a_draw_has_the_tail_of_its_own_law():
+def test_one_of_several_answers_that_share_a_draw_has_the_tail_of_its_own_distribution():
     mechanism = TwoLayerRandomizedResponse(domain=qc.Ordinal([0, 1]), low=0.1, high=0.5)
-    law = mechanism.loss(20).answer
-    assert law.is_of_all_pairs
+    distribution = mechanism.loss(20).answer
+    assert distribution.is_of_all_pairs
     for probability in (0.01, 0.2, 0.5):
         bound = mechanism.tail(probability, answers=20).epsilon
-        assert law.masses[law.losses > bound].sum() + law.lost <= probability
-        assert law.masses[law.losses >= bound].sum() + law.lost > probability
+        assert (
+            distribution.masses[distribution.losses > bound].sum() + distribution.lost
+            <= probability
+        )
+        assert (
+            distribution.masses[distribution.losses >= bound].sum() + distribution.lost
+            > probability
+        )
 
 
-def test_whole_rows_that_share_a_draw_have_the_tails_of_their_own_laws():
+def test_whole_rows_that_share_a_draw_have_the_tails_of_their_own_distributions():
     n = 5
     mechanism = TwoLayerRandomizedResponse(domain=qc.Ordinal([0, 1]), low=0.25, high=0.5)
     flips = 0.25 + 0.25 * (np.arange(100_000) + 0.5) / 100_000
@@ -276,7 +294,7 @@ def test_whole_rows_that_share_a_draw_have_the_tails_of_their_own_laws():
         for other in rows[1:]:
             of_one = [chance[row.count(0)] for row in rows]
             of_other = [chance[sum(map(eq, row, other))] for row in rows]
-            own = law_of(np.log(np.divide(of_one, of_other)), of_one)
+            own = distribution_of(np.log(np.divide(of_one, of_other)), of_one)
             for name, most in (("linked", 2), ("total", n)):
                 if sum(map(ne, start, other)) <= most:
                     bound = getattr(tail, f"{name}_epsilon")
@@ -285,7 +303,7 @@ def test_whole_rows_that_share_a_draw_have_the_tails_of_their_own_laws():
     assert tail.total_epsilon < mechanism.guarantee(answers=n).total_epsilon
 
 
-def test_own_laws_of_rows_say_more_than_the_curve():
+def test_own_distributions_of_rows_say_more_than_the_curve():
     low, high = two_layer_bounds(1.0, 100, labels=2)
     mechanism = TwoLayerRandomizedResponse(domain=qc.Ordinal([0, 1]), low=low, high=high)
     curve = composed_tail([(mechanism.loss(100).each, 1)], 0.01)

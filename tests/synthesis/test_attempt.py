@@ -22,7 +22,7 @@ from quietcrowd.synthesis.kde import EPANECHNIKOV, GAUSSIAN
 
 @pytest.mark.parametrize("kernel", [GAUSSIAN, EPANECHNIKOV])
 @pytest.mark.parametrize("cells", [2, 9, 32, 200])
-def test_the_law_is_the_kernel_on_the_grid(kernel, cells):
+def test_the_distribution_is_the_kernel_on_the_grid(kernel, cells):
     blur = Blur(kernel=kernel, cells=cells)
     weights = blur.weights.astype(object)
     assert weights[0] + 2 * weights[1:].sum() == TOTAL
@@ -30,8 +30,8 @@ def test_the_law_is_the_kernel_on_the_grid(kernel, cells):
     assert weights[-1] > 0
     steps = np.arange(-blur.reach, blur.reach + 1)
     density = kernel.density(steps / cells, 1.0)
-    law = blur.weights[np.abs(steps)] / TOTAL
-    np.testing.assert_allclose(law, density / density.sum(), rtol=1e-4, atol=1e-12)
+    distribution = blur.weights[np.abs(steps)] / TOTAL
+    np.testing.assert_allclose(distribution, density / density.sum(), rtol=1e-4, atol=1e-12)
     assert blur.edges[-1] == TOTAL
     np.testing.assert_array_equal(np.diff(blur.edges), blur.weights[np.abs(steps)][1:])
 
@@ -123,14 +123,14 @@ def test_a_task_does_not_hear_of_the_others():
 
 
 @pytest.mark.parametrize(("k", "epsilon0", "drop"), [(1, 0.3, 0.0), (5, 1.0, 0.5), (30, 4.0, 0.9)])
-def test_the_weights_are_the_law_of_laplace_noise(k, epsilon0, drop):
+def test_the_weights_are_the_distribution_of_laplace_noise(k, epsilon0, drop):
     test = PrivacyTest(k=k, epsilon0=epsilon0, drop=drop)
     counts = np.arange(len(test.weights) - 1)
     noise = counts - k
-    law = np.where(
+    distribution = np.where(
         noise < 0, 0.5 * np.exp(epsilon0 * noise), 1 - 0.5 * np.exp(-epsilon0 * noise)
     ) * (1 - drop)
-    np.testing.assert_allclose(test.probabilities[:-1], law, rtol=1e-9, atol=2.0**-62)
+    np.testing.assert_allclose(test.probabilities[:-1], distribution, rtol=1e-9, atol=2.0**-62)
     assert test.probabilities[-1] == pytest.approx(1 - drop, abs=1e-15)
     assert (np.diff(test.weights.astype(float)) >= 0).all()
     assert test.weights[-1] == math.floor((1 - drop) * TOTAL)

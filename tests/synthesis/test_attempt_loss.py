@@ -17,10 +17,10 @@ from quietcrowd.synthesis.attempt_loss import (
 BIG = 2**40
 
 
-def law_of(claims, weights, steps, buckets, passes, total):
-    """Return the exact law of one attempt, by enumeration: numbers, and None for failing."""
+def distribution_of(claims, weights, steps, buckets, passes, total):
+    """Enumerate the exact distribution of one attempt: numbers, and None for failing."""
     reach = len(steps) - 1
-    law, failing = {}, Fraction(1)
+    distribution, failing = {}, Fraction(1)
     for claim, weight in zip(claims, weights, strict=True):
         for step in range(-reach, reach + 1):
             candidate = claim + step
@@ -30,16 +30,16 @@ def law_of(claims, weights, steps, buckets, passes, total):
                 for other in claims
             )
             share = weight * steps[abs(step)] * Fraction(passes[min(count, len(passes) - 1)], total)
-            law[candidate] = law.get(candidate, 0) + share
+            distribution[candidate] = distribution.get(candidate, 0) + share
             failing -= share
-    law[None] = failing
-    return law
+    distribution[None] = failing
+    return distribution
 
 
-def beyond(law, other, epsilon):
+def beyond(distribution, other, epsilon):
     """Return the exact probability outside of a loss."""
     factor = Fraction(math.exp(epsilon))
-    return sum(max(Fraction(0), p - factor * other.get(key, 0)) for key, p in law.items())
+    return sum(max(Fraction(0), p - factor * other.get(key, 0)) for key, p in distribution.items())
 
 
 def worlds(reach, users):
@@ -89,10 +89,10 @@ def test_no_pair_of_neighbours_loses_more(seed):
     assert epsilons
     worst = dict.fromkeys(epsilons, Fraction(0))
     for claims, neighbour in worlds(reach, users):
-        law = law_of(claims, weights, steps, buckets, passes, 100)
-        other = law_of(neighbour, weights, steps, buckets, passes, 100)
+        distribution = distribution_of(claims, weights, steps, buckets, passes, 100)
+        other = distribution_of(neighbour, weights, steps, buckets, passes, 100)
         for epsilon in epsilons:
-            worst[epsilon] = max(worst[epsilon], beyond(law, other, epsilon))
+            worst[epsilon] = max(worst[epsilon], beyond(distribution, other, epsilon))
     for epsilon in epsilons:
         assert worst[epsilon] <= attempt.delta(epsilon) * (1 + 1e-9)
     if seed % 2 == 0:  # with equal weights the bound is reached
@@ -183,9 +183,9 @@ def test_weights_that_move_cost_their_ratio_more(seed):
     assert allowed < 1
     for claims, neighbour in worlds(reach, users):
         for one, two in itertools.product(learnt, repeat=2):
-            law = law_of(claims, one, steps, buckets, passes, 100)
-            other = law_of(neighbour, two, steps, buckets, passes, 100)
-            assert beyond(law, other, epsilon + math.log(3)) <= allowed * (1 + 1e-9)
+            distribution = distribution_of(claims, one, steps, buckets, passes, 100)
+            other = distribution_of(neighbour, two, steps, buckets, passes, 100)
+            assert beyond(distribution, other, epsilon + math.log(3)) <= allowed * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(("epsilon", "count"), [(0.1, 4), (0.5, 7), (1.0, 10), (0.01, 60)])

@@ -61,9 +61,9 @@ def test_typical_counts_are_those_of_a_drawn_crowd(width, gamma):
     steps = np.minimum(np.rint(np.abs(claims - candidates) * 16).astype(int), blur.reach)
     buckets = np.floor(blur.falls[steps])
     counts = (buckets == buckets[:, :1]).sum(axis=1)
-    law = typical_counts(blur, users, width)
-    assert law.sum() == pytest.approx(1.0)
-    assert law @ np.arange(users + 1) == pytest.approx(counts.mean(), rel=0.05)
+    distribution = typical_counts(blur, users, width)
+    assert distribution.sum() == pytest.approx(1.0)
+    assert distribution @ np.arange(users + 1) == pytest.approx(counts.mean(), rel=0.05)
 
 
 @pytest.mark.nightly

@@ -121,7 +121,10 @@ def test_nothing_is_released_of_too_few_users():
     density = PrisCrowd(epsilon0=1.0, bandwidth=0.5).fit(claims_of([[1.0] * 4, [2.0]]))
     released = density.release(random_state=0)
     assert len(released) == 0
-    assert released.refused["reason"].tolist() == ["4 of at least 5 users", "1 of at least 5 users"]
+    assert released.unreleased["reason"].tolist() == [
+        "4 of at least 5 users",
+        "1 of at least 5 users",
+    ]
     assert math.isfinite(density.guarantee(0.5).epsilon)
 
 

@@ -189,9 +189,9 @@ def grid_of(places, *, k=2, epsilon0=1.0, drop=0.5, gamma=4.0, cells=4, lift=0.0
     )
 
 
-def law_by_hand(grid, shares):
-    """Return the exact law of one attempt's passes, in plain Python."""
-    blur, law = grid.blur, {}
+def distribution_by_hand(grid, shares):
+    """Return the exact distribution of one attempt's passes, in plain Python."""
+    blur, distribution = grid.blur, {}
     buckets = [math.floor(grid.lifts[0] + fall) for fall in blur.falls]
     passes = grid.test.probabilities
     for claim, share in zip(grid.places.tolist(), shares, strict=True):
@@ -203,8 +203,8 @@ def law_by_hand(grid, shares):
                 for other in grid.places.tolist()
             )
             weight = share * blur.weights[abs(step)] / 2**63 * passes[min(count, len(passes) - 1)]
-            law[candidate] = law.get(candidate, 0.0) + weight
-    return law
+            distribution[candidate] = distribution.get(candidate, 0.0) + weight
+    return distribution
 
 
 @pytest.mark.parametrize(
@@ -216,16 +216,16 @@ def law_by_hand(grid, shares):
         ([0, 2, 9], {"weights": [0.0, 0.25, 0.75]}, [0.0, 0.25, 0.75]),
     ],
 )
-def test_attempts_follow_their_law(places, options, shares):
+def test_attempts_follow_their_distribution(places, options, shares):
     """Chi-squared, over all candidates and failing."""
     grid = grid_of(places, **options)
-    law = law_by_hand(grid, shares)
+    distribution = distribution_by_hand(grid, shares)
     passes = grid.attempt(np.zeros(DRAWS, np.int64), word_source(np.random.default_rng(7)))
     found = dict(zip(*np.unique(passes.candidates, return_counts=True), strict=True))
-    assert set(found) <= set(law)
-    frequent = {key: p * DRAWS for key, p in law.items() if p * DRAWS >= 10}
+    assert set(found) <= set(distribution)
+    frequent = {key: p * DRAWS for key, p in distribution.items() if p * DRAWS >= 10}
     statistic = sum((found.get(key, 0) - n) ** 2 / n for key, n in frequent.items())
-    failed = DRAWS * (1 - sum(law.values()))
+    failed = DRAWS * (1 - sum(distribution.values()))
     statistic += (DRAWS - len(passes.candidates) - failed) ** 2 / failed
     assert statistic < len(frequent) + 6 * math.sqrt(2 * len(frequent))
 
@@ -271,7 +271,7 @@ def test_frames_say_what_is_public(released):
     tasks = released.tasks
     assert tasks["users"].tolist() == [9, 2, 6]
     assert tasks["attempts"].tolist() == [40, 0, 40]
-    assert released.refused.to_dict("records") == [
+    assert released.unreleased.to_dict("records") == [
         {"task": "t00001", "users": 2, "reason": "2 of at least 5 users"}
     ]
     assert "2 tasks, 1 refused, simulated" in repr(released)

@@ -197,8 +197,8 @@ def claimed_change_density(change: npt.ArrayLike, *, workers: int, high: float) 
     """Return the density of what Li et al. take for the change of the error rate (Figure 1).
 
     That is the product of n flip probabilities, each uniform from 0 to b, with the density
-    ``ln(b^n / x)^(n - 1) / ((n - 1)! b^n)`` at ``0 <= x <= b^n``. This law of the product is
-    right. That the error rate changes by it rests on `claimed_vote_error_bound` in its linear
+    ``ln(b^n / x)^(n - 1) / ((n - 1)! b^n)`` at ``0 <= x <= b^n``. This distribution of the product
+    is right. That the error rate changes by it rests on `claimed_vote_error_bound` in its linear
     form, less a factor ``2^n``, and on workers who are never wrong.
 
     Parameters

@@ -88,9 +88,9 @@ def _mean_deviation(chances: Floats) -> float:
         return 0.0
     rare = 1.0 - chances if chances.mean() > 0.5 else chances
     mean, deviation = float(rare.sum()), float(np.sqrt((rare * (1 - rare)).sum()))
-    law = np.zeros(min(len(rare), int(mean + 10 * deviation + 20)) + 1)
-    law[0] = 1.0
+    distribution = np.zeros(min(len(rare), int(mean + 10 * deviation + 20)) + 1)
+    distribution[0] = 1.0
     for chance in rare:
-        law[1:] += chance * (law[:-1] - law[1:])
-        law[0] *= 1.0 - chance
-    return float(np.abs(np.arange(len(law)) - mean) @ law)
+        distribution[1:] += chance * (distribution[:-1] - distribution[1:])
+        distribution[0] *= 1.0 - chance
+    return float(np.abs(np.arange(len(distribution)) - mean) @ distribution)

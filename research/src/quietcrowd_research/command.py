@@ -13,7 +13,7 @@ from quietcrowd.commands import options
 from quietcrowd.commands.declare import argument, command, option
 from quietcrowd.commands.files import check_targets
 from quietcrowd.commands.lab.evaluate import hand_over
-from quietcrowd.commands.printing import note, plain_table, tell
+from quietcrowd.commands.printing import note, plain_table, print_message
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.validation import did_you_mean
 from quietcrowd_research import names
@@ -159,7 +159,7 @@ def _write_all(
         seed=seed,
         svg=svg,
         progress=sys.stderr.isatty(),
-        say=tell,
+        say=print_message,
     )
     note(f"All of it is listed in {folder / INDEX}.")
 
@@ -179,7 +179,7 @@ def _compare(figures: Mapping[str, Figure], seed: int) -> int:
         try:
             found = quick_values(name, figure, seed=seed)
         except FormatError as error:
-            tell(f"note: {name} was left out: {error}")
+            print_message(f"note: {name} was left out: {error}")
             continue
         result = compared(found, stored[stored["figure"] == name])
         wrong += len(result.off)

@@ -1,4 +1,4 @@
-"""What nobody has: posteriors of labels, of those who know the law of every worker.
+"""What nobody has: posteriors of labels, of those who know the distribution of every worker.
 
 No method without that knowledge does better on average, so they say how much is left to win.
 """
@@ -61,28 +61,28 @@ def label_posterior(
     --------
     >>> import quietcrowd as qc
     >>> crowd = qc.make_crowd(kind="guessing", tasks=4, workers=3, answers_per_task=3)
-    >>> law = crowd.law
-    >>> label_posterior(crowd.answers, confusions=law.confusions, prior=law.prior).sum(axis=1)
+    >>> known = {"confusions": crowd.distribution.confusions, "prior": crowd.distribution.prior}
+    >>> label_posterior(crowd.answers, **known).sum(axis=1)
     array([1., 1., 1., 1.])
     """
-    laws, shares = np.asarray(confusions, np.float64), np.asarray(prior, np.float64)
-    if laws.ndim != 3 or laws.shape[:2] != (len(reports.workers), len(shares)):
+    distributions, shares = np.asarray(confusions, np.float64), np.asarray(prior, np.float64)
+    if distributions.ndim != 3 or distributions.shape[:2] != (len(reports.workers), len(shares)):
         raise ParameterError(
             f"confusions must have shape ({len(reports.workers)} workers, {len(shares)} labels, "
-            f"answers), with a label for each share of the prior; got {laws.shape}"
+            f"answers), with a label for each share of the prior; got {distributions.shape}"
         )
-    answers, labels = laws.shape[2], len(shares)
+    answers, labels = distributions.shape[2], len(shares)
     table = np.eye(answers) if channel is None else np.asarray(channel, np.float64)
     if table.shape[-2:-1] != (answers,):
         raise ParameterError(
             f"channel must have a row for each of {answers} answers; got shape {table.shape}"
         )
     with np.errstate(divide="ignore"):
-        logs = _log_chances(reports, laws @ table)
+        logs = _log_chances(reports, distributions @ table)
         if misled:
             parts = [np.log1p(-misled) + logs]
             for lure in range(labels):
-                pulled = (1 - pull) * laws + pull * np.eye(answers)[lure]
+                pulled = (1 - pull) * distributions + pull * np.eye(answers)[lure]
                 part = np.log(misled / (labels - 1)) + _log_chances(reports, pulled @ table)
                 part[:, lure] = -np.inf
                 parts.append(part)
@@ -90,12 +90,12 @@ def label_posterior(
         return normalised(logs + np.log(shares))
 
 
-def _log_chances(reports: Answers, laws: Floats) -> Floats:
+def _log_chances(reports: Answers, distributions: Floats) -> Floats:
     """Return ln P(reports of a task | its truth), shape (tasks, labels).
 
-    `laws` are those of reports given the truth, shape (workers, labels, reports).
+    `distributions` are those of reports given the truth, shape (workers, labels, reports).
     """
-    votes = np.log(laws)[reports.worker_codes, :, reports.values]
+    votes = np.log(distributions)[reports.worker_codes, :, reports.values]
     tasks = len(reports.tasks)
     columns = [np.bincount(reports.task_codes, column, tasks) for column in votes.T]
     return np.stack(columns, axis=1)

@@ -1,4 +1,4 @@
-"""What nobody has: posteriors of numbers, of those who know the law of every worker."""
+"""What nobody has: posteriors of numbers, of those who know the distribution of every worker."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from quietcrowd.answers import Answers
-from quietcrowd.datasets.number_crowd import NumberLaw
+from quietcrowd.datasets.number_crowd import NumberDistribution
 from quietcrowd.domains import Interval, check_numeric
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.gold import MatchedTruths
-from quietcrowd.mechanisms.channels.bounded_law import TOTAL, BoundedLaw
+from quietcrowd.mechanisms.channels.bounded_distribution import TOTAL, BoundedDistribution
 from quietcrowd.mechanisms.channels.noise import Shift
 from quietcrowd_research.label_oracle import normalised
 
@@ -24,8 +24,8 @@ TINY = 1e-300
 
 def number_posterior(
     reports: Answers,
-    law: NumberLaw,
-    shift: Shift | BoundedLaw | None = None,
+    distribution: NumberDistribution,
+    shift: Shift | BoundedDistribution | None = None,
     *,
     points: int = 256,
 ) -> tuple[Floats, Floats]:
@@ -38,9 +38,9 @@ def number_posterior(
     ----------
     reports : Answers
         Plain answers, or `Reports.table`.
-    law : NumberLaw
+    distribution : NumberDistribution
         Of the workers and the truths.
-    shift : Shift or BoundedLaw, optional
+    shift : Shift or BoundedDistribution, optional
         Of the mechanism's channel; None: the answers are plain.
     points : int
         Fineness of the grids.
@@ -56,14 +56,14 @@ def number_posterior(
     --------
     >>> import quietcrowd as qc
     >>> crowd = qc.make_crowd(kind="numbers", tasks=4)
-    >>> truths, posterior = number_posterior(crowd.answers, crowd.law, points=100)
+    >>> truths, posterior = number_posterior(crowd.answers, crowd.distribution, points=100)
     >>> posterior.shape
     (4, 100)
     """
-    low, high = law.domain.low, law.domain.high
+    low, high = distribution.domain.low, distribution.domain.high
     edges = np.linspace(low, high, points + 1)
     step = edges[1] - edges[0]
-    beyond = int(np.ceil(4 * law.bias / step))
+    beyond = int(np.ceil(4 * distribution.bias / step))
     seen = low + step * (np.arange(-beyond, points + beyond) + 0.5)
     logs = np.zeros((len(reports.tasks), len(seen)))
     numbers = check_numeric(reports.domain, "an oracle of numbers").numbers(reports.values)
@@ -71,43 +71,49 @@ def number_posterior(
     starts = np.concatenate([[0], np.cumsum(reports.answers_per_worker)])
     for worker in np.flatnonzero(reports.answers_per_worker).tolist():
         rows = order[starts[worker] : starts[worker + 1]]
-        chances = _report_chances(law, worker, seen, numbers[rows], shift)
+        chances = _report_chances(distribution, worker, seen, numbers[rows], shift)
         np.add.at(logs, reports.task_codes[rows], np.log(chances).T)
     truths = seen[beyond : beyond + points]
-    if law.bias:
-        apart = (seen[:, np.newaxis] - truths) / law.bias
+    if distribution.bias:
+        apart = (seen[:, np.newaxis] - truths) / distribution.bias
         likely = np.exp(logs - logs.max(axis=1, keepdims=True)) @ np.exp(-(apart**2) / 2)
         logs = np.log(np.maximum(likely, TINY))
-    prior = np.diff(law.truth_below(edges))
+    prior = np.diff(distribution.truth_below(edges))
     return truths, normalised(logs + np.log(np.maximum(prior, TINY)))
 
 
 def _report_chances(
-    law: NumberLaw, worker: int, seen: Floats, numbers: Floats, shift: Shift | BoundedLaw | None
+    distribution: NumberDistribution,
+    worker: int,
+    seen: Floats,
+    numbers: Floats,
+    shift: Shift | BoundedDistribution | None,
 ) -> Floats:
     """Return the density of each report at each truth, shape (truths, reports), to a factor."""
-    low, high = law.domain.low, law.domain.high
+    low, high = distribution.domain.low, distribution.domain.high
     edges = np.linspace(low, high, 2 * len(seen) + 1)
-    below = law.answer_below(worker, seen[:, np.newaxis], edges[:-1])
-    inside = np.diff(below, axis=1, append=1.0 - _at_the_top(law, worker, seen)[:, np.newaxis])
-    laws = np.column_stack([below[:, 0], inside, _at_the_top(law, worker, seen)])
+    below = distribution.answer_below(worker, seen[:, np.newaxis], edges[:-1])
+    inside = np.diff(
+        below, axis=1, append=1.0 - _at_the_top(distribution, worker, seen)[:, np.newaxis]
+    )
+    distributions = np.column_stack([below[:, 0], inside, _at_the_top(distribution, worker, seen)])
     places = np.concatenate([[low], (edges[1:] + edges[:-1]) / 2, [high]])
     if shift is None:
         at = np.clip(np.searchsorted(edges, numbers, side="right"), 1, len(edges) - 1)
         at = np.where(numbers <= low, 0, np.where(numbers >= high, len(places) - 1, at))
-        return np.maximum(laws[:, at], TINY)
-    if isinstance(shift, BoundedLaw):
+        return np.maximum(distributions[:, at], TINY)
+    if isinstance(shift, BoundedDistribution):
         sent = np.rint((numbers - shift.numbers.origin) / shift.numbers.step)
         weights = shift.weights(sent, shift.grid.places(places)[:, np.newaxis])
-        return np.maximum(laws @ (weights / TOTAL), TINY)
+        return np.maximum(distributions @ (weights / TOTAL), TINY)
     steps = np.rint((numbers - places[:, np.newaxis]) / shift.grid.step).astype(np.int64)
-    return np.maximum(laws @ np.exp(shift.noise.log_mass(steps)), TINY)
+    return np.maximum(distributions @ np.exp(shift.noise.log_mass(steps)), TINY)
 
 
-def _at_the_top(law: NumberLaw, worker: int, seen: Floats) -> Floats:
+def _at_the_top(distribution: NumberDistribution, worker: int, seen: Floats) -> Floats:
     """Return the probability that an answer is cut off at the upper end."""
-    edge = np.nextafter(law.domain.high, law.domain.low)
-    return 1.0 - law.answer_below(worker, seen, edge)
+    edge = np.nextafter(distribution.domain.high, distribution.domain.low)
+    return 1.0 - distribution.answer_below(worker, seen, edge)
 
 
 def quantiles(truths: Floats, posterior: Floats, shares: Any) -> Floats:
@@ -135,8 +141,10 @@ def quantiles(truths: Floats, posterior: Floats, shares: Any) -> Floats:
     return np.stack([np.interp(shares, row, edges) for row in sums])
 
 
-def counted_number_law(answers: Answers, truths: Any, *, strength: float = 4.0) -> NumberLaw:
-    """Return the law of normal errors that is nearest to what a crowd did, the truths known.
+def counted_number_distribution(
+    answers: Answers, truths: Any, *, strength: float = 4.0
+) -> NumberDistribution:
+    """Return the normal errors that are nearest to those of a crowd with known truths.
 
     A worker's sigma is the root mean square of its distances from the known truths, and of
     `strength` distances as those of the whole crowd. Truths are normal with the mean and standard
@@ -158,7 +166,9 @@ def counted_number_law(answers: Answers, truths: Any, *, strength: float = 4.0) 
     """
     domain = answers.domain
     if not isinstance(domain, Interval):
-        raise AnswerError(f"such a law needs numbers of an interval; got {domain.example()}")
+        raise AnswerError(
+            f"such a distribution needs numbers of an interval; got {domain.example()}"
+        )
     matched = MatchedTruths(answers.tasks, truths)
     known = np.full(len(answers.tasks), np.nan)
     known[matched.tasks] = matched.numbers()
@@ -168,7 +178,7 @@ def counted_number_law(answers: Answers, truths: Any, *, strength: float = 4.0) 
     squares = np.bincount(workers, apart[rows] ** 2, len(answers.workers))
     counts = np.bincount(workers, minlength=len(answers.workers))
     variance = (squares + strength * np.mean(apart[rows] ** 2)) / (counts + strength)
-    return NumberLaw(
+    return NumberDistribution(
         domain=domain,
         middle=float(np.nanmean(known)),
         spread=float(np.nanstd(known)),

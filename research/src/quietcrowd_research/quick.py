@@ -26,9 +26,9 @@ ERRORS = 10.0
 
 The standard error of the few trials is taken from the deviation of the many that are stored. Were
 means of ten trials normal, none of a thousand values would be off by chance in 10^19 runs. 10 and
-not 6 leaves room for other laws: with trials of an exponential law one value is off with 2e-10, and
-one of a thousand with 2e-7. With the default seed the same version draws the same, and nothing is
-left to chance.
+not 6 leaves room for other distributions: with trials of an exponential distribution one value is
+off with 2e-10, and one of a thousand with 2e-7. With the default seed the same version draws the
+same, and nothing is left to chance.
 """
 
 ROUNDING = 1e-6

@@ -15,7 +15,7 @@ def test_basic_is_laplace_noise_on_every_claim():
     assert np.abs(released.values).mean() == pytest.approx(20.0, rel=0.05)  # width 200 / 10
     assert released.guarantee.epsilon == 10
     assert released.guarantee.total_epsilon == 2000
-    assert not len(released.refused)
+    assert not len(released.unreleased)
 
 
 def test_a_histogram_with_little_noise_is_the_claims():

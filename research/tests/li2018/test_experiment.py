@@ -30,7 +30,7 @@ def test_what_is_printed():
         assert all(list(line) == list(EPSILONS) for line in table.values())
 
 
-def test_figure_1_is_the_law_of_products():
+def test_figure_1_is_the_distribution_of_products():
     frame = change_densities()
     assert frame["panel"].unique().tolist() == ["a", "b"]
     rng = np.random.default_rng(4)

@@ -9,7 +9,7 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channels.per_worker import MAX_SHAPE, beta_weights
 from quietcrowd.mechanisms.mechanism import Mechanism, check_mechanism
 from quietcrowd.privacy.guarantee import MOST_REPORTS
-from quietcrowd.privacy.loss_distribution import compose_losses
+from quietcrowd.privacy.loss_grid import compose_losses
 from quietcrowd.privacy.rounding import as_entered
 from quietcrowd.privacy.two_layer.flips import cell_epsilon
 from quietcrowd.privacy.two_layer.weights import drawn_cell_epsilon

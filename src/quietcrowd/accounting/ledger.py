@@ -25,7 +25,7 @@ from quietcrowd.frames import Backend, to_native
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports, check_mechanism, check_reports
 from quietcrowd.polls import shuffled_guarantee
 from quietcrowd.privacy.guarantee import Tasks, are_named, check_counts
-from quietcrowd.privacy.loss_distribution import sum_losses
+from quietcrowd.privacy.loss_grid import sum_losses
 from quietcrowd.validation import check_delta, check_proportion, check_real, check_text
 
 

@@ -18,8 +18,8 @@ from attrs import Factory, evolve, field, frozen
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.privacy.guarantee import MOST_REPORTS
-from quietcrowd.privacy.loss import LossLaw, ReleaseLoss, pure_law
-from quietcrowd.privacy.loss_distribution import compose_losses, sum_losses
+from quietcrowd.privacy.loss import LossDistribution, ReleaseLoss, pure_distribution
+from quietcrowd.privacy.loss_grid import compose_losses, sum_losses
 from quietcrowd.privacy.rounding import as_entered, decimal_up
 from quietcrowd.privacy.tails import composed_tail
 from quietcrowd.validation import check_real, check_text, check_whole, parse_json, plain
@@ -225,10 +225,10 @@ def _used(parts: tuple[_Part, ...], budget: float, delta: float) -> float:
     summed = decimal_up(sum(bounded, Fraction(0))) if len(bounded) == len(counted) else math.inf
     if not delta:
         return summed
-    laws = [(loss.each, loss.count) for loss in _losses(parts)]
+    distributions = [(loss.each, loss.count) for loss in _losses(parts)]
     if math.isinf(summed):
-        return filter_used(laws, budget, delta)
-    return min(summed, _by_order(laws, budget, delta))
+        return filter_used(distributions, budget, delta)
+    return min(summed, _by_order(distributions, budget, delta))
 
 
 def counted_loss(mechanism: Mechanism, count: int, spared: float = 0.0) -> Fraction | None:
@@ -281,10 +281,12 @@ def _less(loss: ReleaseLoss, spared: float) -> ReleaseLoss:
         return loss
     whole = sum_losses([(loss.each.pure_epsilon, loss.count)])
     left = _spared_of(whole, spared, loss.answer.pure_epsilon)
-    return evolve(loss, each=pure_law(left), count=1)
+    return evolve(loss, each=pure_distribution(left), count=1)
 
 
-def filter_used(parts: Sequence[tuple[LossLaw, int]], budget: float, delta: float) -> float:
+def filter_used(
+    parts: Sequence[tuple[LossDistribution, int]], budget: float, delta: float
+) -> float:
     """Return how much of a budget releases use if each may depend on earlier ones.
 
     `parts` are loss distributions and how many releases have each. `budget` and `delta` are totals,
@@ -299,39 +301,45 @@ def filter_used(parts: Sequence[tuple[LossLaw, int]], budget: float, delta: floa
 
     Examples
     --------
-    >>> law = pure_law(0.1)
-    >>> round(filter_used([(law, 100)], budget=5.0, delta=1e-5), 2)
+    >>> distribution = pure_distribution(0.1)
+    >>> round(filter_used([(distribution, 100)], budget=5.0, delta=1e-5), 2)
     4.78
-    >>> round(filter_used([(law, 10)], budget=5.0, delta=1e-5), 2)
+    >>> round(filter_used([(distribution, 10)], budget=5.0, delta=1e-5), 2)
     1.0
     """
-    pure = sum_losses([(law.pure_epsilon, times) for law, times in parts])
+    pure = sum_losses([(distribution.pure_epsilon, times) for distribution, times in parts])
     if delta == 0:
         return pure
     # A finite pure loss means that `lost` only represents rounding.
-    lost = sum((times * Fraction(law.lost) for law, times in parts if math.isinf(law.pure_epsilon)))
+    lost = sum(
+        (
+            times * Fraction(distribution.lost)
+            for distribution, times in parts
+            if math.isinf(distribution.pure_epsilon)
+        )
+    )
     if lost > Fraction(delta) / 2:
         return pure
-    summed = sum_losses([(law.epsilon, times) for law, times in parts])
+    summed = sum_losses([(distribution.epsilon, times) for distribution, times in parts])
     return min(summed, _by_order(parts, budget, delta))
 
 
-def _by_order(parts: Sequence[tuple[LossLaw, int]], budget: float, delta: float) -> float:
+def _by_order(parts: Sequence[tuple[LossDistribution, int]], budget: float, delta: float) -> float:
     """Return the use by Renyi divergences, at half of delta."""
     order = _order(budget, delta)
-    renyi = math.fsum(times * _renyi(law, order) for law, times in parts)
+    renyi = math.fsum(times * _renyi(distribution, order) for distribution, times in parts)
     return (renyi + _price(order, delta)) * (1 + _SLACK)
 
 
-def _renyi(law: LossLaw, order: float) -> float:
+def _renyi(distribution: LossDistribution, order: float) -> float:
     """Return a bound, over all pairs of rows, on the Renyi divergence of the finite losses."""
-    if law.lost:  # a coin of the same epsilon is exact
-        law = pure_law(law.epsilon)
-    exponents = (order - 1) * law.losses
+    if distribution.lost:  # a coin of the same epsilon is exact
+        distribution = pure_distribution(distribution.epsilon)
+    exponents = (order - 1) * distribution.losses
     top = float(exponents.max(initial=-math.inf))
     if math.isinf(top):
         return top if top > 0 else 0.0
-    mean = float((law.masses * np.exp(exponents - top)).sum())
+    mean = float((distribution.masses * np.exp(exponents - top)).sum())
     return max(0.0, (top + math.log(mean)) / (order - 1))
 
 

@@ -272,7 +272,7 @@ class Attack:
         sides = (one, other)
         numbers = [self.numbers(side) for side in sides]
         found = [
-            self._by_law(sides, numbers),
+            self._by_distribution(sides, numbers),
             _learnt(
                 "how many reports there are",
                 [side.counts[:, np.newaxis] for side in sides],
@@ -298,12 +298,12 @@ class Attack:
         one, other = (side[:, :MOST_PARTNERS] for side in numbers)
         return partner_statistics(one, other, self.moved)
 
-    def _by_law(self, sides: Sequence[Observed], numbers: Sequence[Floats]) -> Statistic:
+    def _by_distribution(self, sides: Sequence[Observed], numbers: Sequence[Floats]) -> Statistic:
         if self.score is None:
             return _learnt("a learnt projection", numbers, learn_projection)
         scores = [self.score(side) for side in sides]
         one, other = (np.where(np.isnan(score), 0.0, score) for score in scores)
-        return Statistic(name="the public law", one=one, other=other, by_law=True)
+        return Statistic(name="the public distribution", one=one, other=other, by_distribution=True)
 
 
 def _learnt(

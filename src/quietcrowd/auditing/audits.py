@@ -28,7 +28,7 @@ from quietcrowd.auditing.reuse import MESSAGES, compare_devices, tasks_of_device
 from quietcrowd.auditing.scores import strongest_pair
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channels.base import Channel
-from quietcrowd.mechanisms.channels.per_worker import WorkerLaw
+from quietcrowd.mechanisms.channels.per_worker import WorkerDistribution
 from quietcrowd.mechanisms.channels.shift import LaplaceChannel
 from quietcrowd.mechanisms.channels.sketch import SketchChannel
 from quietcrowd.mechanisms.channels.table import TableChannel
@@ -290,16 +290,16 @@ def plan_of_channel(channel: Channel, mechanism: Mechanism, answers: int) -> Aud
         return plan_shift(mechanism, channel.shift, answers)
     if channel.sets is not None:
         return plan_sets(channel.sets, answers)
-    if channel.bounded_law is not None:
-        return plan_bounded(mechanism, channel.bounded_law, answers)
+    if channel.bounded_distribution is not None:
+        return plan_bounded(mechanism, channel.bounded_distribution, answers)
     return _plan_unknown(mechanism, answers)
 
 
 @plan_of_channel.register
 def _(channel: TableChannel, mechanism: Mechanism, answers: int) -> AuditPlan:
-    law = getattr(mechanism, "worker_law", None)
-    if isinstance(law, WorkerLaw):
-        return plan_shared(mechanism, channel, law, answers)
+    distribution = getattr(mechanism, "worker_distribution", None)
+    if isinstance(distribution, WorkerDistribution):
+        return plan_shared(mechanism, channel, distribution, answers)
     if mechanism.worker_channel is None and answers > 1:  # reports are not independent
         return _plan_unknown(mechanism, answers)
     return plan_finite(mechanism, channel, answers)

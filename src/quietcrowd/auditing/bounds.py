@@ -48,16 +48,16 @@ class Statistic:
     """Scores of independent samples of two distributions, or numbers to learn a score from.
 
     `one` and `other` are scores, shape (samples,), or numbers, shape (samples, numbers), if `learn`
-    learns a score from samples of either distribution. With `by_law`, scores are log-likelihood
-    ratios under the public distributions. Then rare events of one side are predicted from the other
-    side, for selection only, not for proofs. `name` follows "by".
+    learns a score from samples of either distribution. With `by_distribution`, scores are
+    log-likelihood ratios under the public distributions. Then rare events of one side are predicted
+    from the other side, for selection only, not for proofs. `name` follows "by".
     """
 
     name: str
     one: Floats
     other: Floats
     learn: Callable[[Floats, Floats], Score] | None = None
-    by_law: bool = False
+    by_distribution: bool = False
 
     def __attrs_post_init__(self) -> None:
         for side in (self.one, self.other):
@@ -185,7 +185,7 @@ def _choices(
     """Return counts for selection, once for each way to count; see `Comparison`."""
     hits, misses = list(_count(left, cuts)), list(_count(right, cuts))
     as_many = CHOOSING - 1
-    if statistic.by_law:
+    if statistic.by_distribution:
         foreseen = [as_many * count for count in (*hits, *_foreseen(left, right, cuts))]
         return [foreseen, [*hits, *misses]]
     return [[(1 if statistic.learn else as_many) * count for count in (*hits, *misses)]]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from quietcrowd.commands.printing import tell
+from quietcrowd.commands.printing import print_message
 from quietcrowd.exceptions import MissingExtraError, QuietcrowdError, QuietcrowdWarning
 
 if TYPE_CHECKING:
@@ -238,7 +238,7 @@ def run(words: list[str]) -> int:
         except Exception as error:
             if DEBUG in os.environ and not isinstance(error, _EXPECTED):
                 raise
-            tell(f"error: {_shown(_format_error(error))}")
+            print_message(f"error: {_shown(_format_error(error))}")
             return 2
     return status if isinstance(status, int) else 0
 
@@ -270,4 +270,4 @@ def _format_error(error: Exception) -> str:
 
 
 def _show_warning(message: Any, *_: Any, **__: Any) -> None:
-    tell(f"note: {_shown(str(message))}")
+    print_message(f"note: {_shown(str(message))}")

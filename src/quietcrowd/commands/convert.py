@@ -37,7 +37,7 @@ from quietcrowd.formats.answers import (
 )
 from quietcrowd.formats.columns import Choice, resolve
 from quietcrowd.formats.csv import count_formulas
-from quietcrowd.formats.files import check_new, refuse_overwriting, sidecar
+from quietcrowd.formats.files import check_new, require_no_overwriting, sidecar
 from quietcrowd.formats.platforms.label_studio_config import write_label_config
 from quietcrowd.formats.registry import find_format, holds_truths, read_names, read_note
 from quietcrowd.formats.reports import RANDOMISED, write_reports
@@ -133,7 +133,9 @@ class Convert(StoreOptions, DescriptionOptions):
     def run(self) -> None:
         """Convert a file, create a store, or describe a file."""
         if self.describe:
-            self._refuse("--describe", _OF_STORE, [one for one in _OF_FILES if one != "question"])
+            self._reject_options(
+                "--describe", _OF_STORE, [one for one in _OF_FILES if one != "question"]
+            )
             if len(self.paths) > 1 or self.to_format is not None:
                 raise ParameterError("commands.description-takes-a-file")
             describe_file(
@@ -143,7 +145,7 @@ class Convert(StoreOptions, DescriptionOptions):
         if given := given_options(self, _OF_DESCRIPTION):
             raise ParameterError("commands.option-requires", option=given[0], required="--describe")
         if self.to_format == STORE:
-            self._refuse(f"--to {STORE}", _OF_FILES)
+            self._reject_options(f"--to {STORE}", _OF_FILES)
             *sources, output = self.paths
             self.write_store(sources, output, self.columns)
             return
@@ -153,7 +155,7 @@ class Convert(StoreOptions, DescriptionOptions):
             raise ParameterError("commands.conversion-takes-two-files")
         self._convert_file(self.paths[0], self.paths[1] if len(self.paths) > 1 else None)
 
-    def _refuse(self, what: str, *groups: Iterable[str]) -> None:
+    def _reject_options(self, what: str, *groups: Iterable[str]) -> None:
         if given := given_options(self, chain.from_iterable(groups)):
             raise ParameterError("commands.option-does-not-apply", option=given[0], what=what)
 
@@ -173,8 +175,8 @@ class Convert(StoreOptions, DescriptionOptions):
         if target is not None:
             to_format = find_format(target, to_format).name
             check_target(target, to_format)
-            refuse_overwriting(source, target, sidecar(target), self.label_config)
-            refuse_overwriting(sidecar(source), target)
+            require_no_overwriting(source, target, sidecar(target), self.label_config)
+            require_no_overwriting(sidecar(source), target)
             for place in (target, sidecar(target)):
                 check_new(place)
         elif to_format not in _PRINTED:
@@ -264,7 +266,7 @@ def _read(
             check_ids(column, name)
     except AnswerError as error:
         raise AnswerError("commands.in-source", source=source, error=error) from None
-    _tell_other_columns(source, file_format, columns)
+    _print_other_columns(source, file_format, columns)
     return pa.table(dict(zip(options.USUAL_COLUMNS.split(","), found, strict=True))), "answer"
 
 
@@ -275,7 +277,7 @@ def _of_comparisons(source: Path, file_format: str | None, columns: str) -> bool
     return len(options.split(columns)) == 4
 
 
-def _tell_other_columns(
+def _print_other_columns(
     source: Path, file_format: str | None, columns: tuple[str, str, str]
 ) -> None:
     names = read_names(source, file_format) or []

@@ -27,7 +27,7 @@ from quietcrowd.domains import Domain, FiniteDomain, as_numbers
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.formats import check_target, read_answers, read_table, read_truths
 from quietcrowd.formats.columns import Choice
-from quietcrowd.formats.files import check_folder, check_new, refuse_overwriting
+from quietcrowd.formats.files import check_folder, check_new, require_no_overwriting
 from quietcrowd.formats.registry import find_format, read_names
 from quietcrowd.frames import as_frame
 from quietcrowd.mechanisms import Mechanism
@@ -95,7 +95,7 @@ class PlainAnswers(options.PossibleAnswers):
             answers = read_answers(
                 path, domain, *names, field=self.question, advice=advice, **lists
             )
-        tell_dropped(answers.dropped)
+        print_dropped(answers.dropped)
         return answers
 
 
@@ -120,7 +120,7 @@ def _found_domain(
         domain = method.domain_of(as_frame(pa.table({"label": labels})))
     except AnswerError as error:
         raise AnswerError("commands.in-file", path=path, error=error) from None
-    _tell_domain(domain)
+    _print_domain(domain)
     return domain
 
 
@@ -128,7 +128,7 @@ def _has_types(path: Path) -> bool:
     return find_format(path).name in LIST_FORMATS
 
 
-def _tell_domain(domain: Domain) -> None:
+def _print_domain(domain: Domain) -> None:
     if not isinstance(domain, FiniteDomain):
         note("Answers are taken for numbers. For labels say --labels.")
         return
@@ -163,7 +163,7 @@ def is_store(path: Path) -> bool:
     return in_folder(path)
 
 
-def tell_dropped(dropped: DroppedRows) -> None:
+def print_dropped(dropped: DroppedRows) -> None:
     """Print how many non-private answers were dropped, if any."""
     if dropped.duplicates or dropped.out_of_domain:
         note(
@@ -189,7 +189,7 @@ def read_ids(path: Path | None, column: str) -> list[Any] | None:
     return table[column].to_pylist()  # type: ignore[no-any-return]
 
 
-def refuse_own_lists(name: str, mechanism: Mechanism) -> None:
+def require_public_lists(name: str, mechanism: Mechanism) -> None:
     """Raise ParameterError if lists taken from the answers would reveal who participated.
 
     This applies to mechanisms that protect participation.
@@ -214,7 +214,7 @@ def check_outputs(sources: Iterable[Path | None], *targets: Path | None) -> None
     for target in files:
         check_target(target)
     for source in filter(None, sources):
-        refuse_overwriting(source, *files)
+        require_no_overwriting(source, *files)
     for target in files:
         check_new(target)
 

@@ -133,7 +133,7 @@ class Infer(PlainAnswers):
         return choose_method(name, max_iter=self.max_iter, random_state=self.seed)
 
     def _infer_from_store(self) -> None:
-        from quietcrowd.commands.stores import infer_from_store, refuse_beside_store
+        from quietcrowd.commands.stores import infer_from_store, require_undescribed
 
         beside = {"--non-private": self.non_private, **self.by_option()}
         if self.gold is not None:  # which --question is about
@@ -143,7 +143,7 @@ class Infer(PlainAnswers):
             "--label-sets-out": self.label_sets_out,
             "--json": self.as_json,
         }
-        refuse_beside_store(beside)
+        require_undescribed(beside)
         for file in filter(None, (self.output, self.workers_out)):
             check_new(file)
         infer_from_store(

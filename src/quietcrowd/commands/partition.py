@@ -13,7 +13,7 @@ from quietcrowd.commands import options
 from quietcrowd.commands.campaign.client import OnServer, check_id
 from quietcrowd.commands.campaign.export import download_parquet
 from quietcrowd.commands.declare import option, option_group
-from quietcrowd.commands.files import tell_dropped
+from quietcrowd.commands.files import print_dropped
 from quietcrowd.commands.options import PossibleAnswers
 from quietcrowd.commands.printing import counted, note
 from quietcrowd.exceptions import ParameterError
@@ -101,7 +101,7 @@ def _few_rows_each(file: Path) -> int:
 
 
 def _print(store: Store) -> None:
-    tell_dropped(store.dropped)
+    print_dropped(store.dropped)
     left_out = store.dropped.null_reports
     null = f"{counted(left_out, 'NULL report')} left out; " * bool(left_out)
     note(

@@ -22,7 +22,7 @@ from quietcrowd.commands.declare import (
 from quietcrowd.commands.files import check_targets
 from quietcrowd.commands.makers import ranking_of, ranking_rows, sized_maker
 from quietcrowd.commands.options import PossibleAnswers
-from quietcrowd.commands.printing import tell
+from quietcrowd.commands.printing import print_message
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import write_table
@@ -176,11 +176,11 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
             raise ParameterError("commands.workers-missing")
         asked = self._asked()
         if self.find is None:
-            self._tell_plan(asked)
+            self._print_plan(asked)
             return
-        from quietcrowd.commands.plan_table import tell_least
+        from quietcrowd.commands.plan_table import print_minimum
 
-        tell_least(self.find, as_json=self.as_json, **asked)
+        print_minimum(self.find, as_json=self.as_json, **asked)
 
     def _asked(self) -> dict[str, Any]:
         domain = self.domain()
@@ -221,14 +221,14 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
                 )
         return chosen
 
-    def _tell_plan(self, asked: dict[str, Any]) -> None:
+    def _print_plan(self, asked: dict[str, Any]) -> None:
         from quietcrowd.commands.plan_table import print_plan
         from quietcrowd.planning import plan
 
         with _Bar() as bar:
             found = plan(progress=bar.show, **asked)
         for sentence in found.skipped:
-            tell(f"note: {sentence}")
+            print_message(f"note: {sentence}")
         if self.output is not None:
             write_table(found.frame, self.output)
         if self.plot is not None:

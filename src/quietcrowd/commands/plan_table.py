@@ -93,20 +93,20 @@ def _notes(plan: CampaignPlan) -> list[str]:
         return [
             *notes,
             f"No row reaches {plan.target:g}; the nearest is {_number(best.error)}: "
-            f"{_told(best)}. Take more workers, more answers, or more epsilon.",
+            f"{_row_text(best)}. Take more workers, more answers, or more epsilon.",
         ]
-    told = "; ".join(_told(row) for row in plan.meeting[:SHOWN_MEETING])
+    told = "; ".join(_row_text(row) for row in plan.meeting[:SHOWN_MEETING])
     return [*notes, f"*: reaches {plan.target:g}. With the fewest answers: {told}."]
 
 
-def _told(row: PlanRow) -> str:
+def _row_text(row: PlanRow) -> str:
     return (
         f"{row.mechanism} at epsilon {show_loss(row.epsilon, 3)}, {row.workers:,} workers, "
         f"{row.answers:,} answers of each"
     )
 
 
-def tell_plan(
+def print_expected_errors(
     mechanism: Mechanism, name: str, *, tasks: int, workers: int | None, answers: int | None
 ) -> None:
     """Print the expected error of a campaign on standard error, from public facts."""
@@ -128,7 +128,7 @@ def tell_plan(
     note("Other crowds, more workers, another epsilon: quietcrowd plan --help.")
 
 
-def tell_least(
+def print_minimum(
     what: str,
     *,
     tasks: int,
@@ -152,7 +152,7 @@ def tell_least(
     if target is None or budget is not None:
         raise ParameterError("commands.find-needs-target-error")
     worlds = DRAWS_WITH_PILOT if draws is None else draws
-    law: Any = (
+    distribution: Any = (
         assumption_for(domain, quality)
         if pilot is None
         else assumption_of_pilot(pilot, worlds=worlds, random_state=random_state)
@@ -165,7 +165,7 @@ def tell_least(
             if what == "workers":
                 for loss in epsilon:
                     found = least_workers(
-                        target, law, maker, loss, tasks=tasks, answers=each, **shared
+                        target, distribution, maker, loss, tasks=tasks, answers=each, **shared
                     )
                     rows.append(
                         {**row, "epsilon": loss, "workers": found.value, **_how_sure(found)}
@@ -173,14 +173,14 @@ def tell_least(
             else:
                 for crowd in workers:
                     size = CrowdSize(tasks=tasks, workers=crowd, answers=each)
-                    least = least_epsilon(target, law, maker, size, **shared)
+                    least = least_epsilon(target, distribution, maker, size, **shared)
                     rows.append(
                         {**row, "epsilon": least.value, "workers": crowd, **_how_sure(least)}
                     )
     if as_json:
         typer.echo(json.dumps(rows))
     else:
-        _say_in_lines(f"Assumed: {law.sentence()}.")
+        _say_in_lines(f"Assumed: {distribution.sentence()}.")
         for row in rows:
             _say_least(row, what, per)
 

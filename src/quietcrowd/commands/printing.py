@@ -61,7 +61,7 @@ def _folded(line: str, width: int) -> str:
     )
 
 
-def tell(message: object) -> None:
+def print_message(message: object) -> None:
     """Print a message of the program as one line on standard error."""
     from quietcrowd.campaign.terms.plain_text import one_line
 
@@ -98,7 +98,7 @@ def announce_exact_noise(draws: int, pace: int = DRAWS_A_SECOND) -> None:
         note(f"Drawing {draws:,} exact numbers of noise: about {draws / pace:,.0f} s.")
 
 
-def tell_guarantee(
+def print_guarantee(
     mechanism: Mechanism,
     name: str,
     answers_per_worker: npt.NDArray[np.int64],
@@ -128,14 +128,14 @@ def tell_guarantee(
             "the answer was missing or not possible."
         )
     note("Randomising the same answers once more costs as much once more.")
-    tell_no_signal(mechanism)
+    print_no_signal(mechanism)
     if simulated:
         note("The noise is simulated: these reports protect nobody.")
 
 
-def tell_no_signal(mechanism: Mechanism) -> None:
+def print_no_signal(mechanism: Mechanism) -> None:
     """Print a note if reports do not depend on the answers."""
-    if mechanism.tells_nothing:
+    if mechanism.is_uninformative:
         note("Epsilon is 0 or next to it: reports tell nothing, and no truth can be inferred.")
 
 

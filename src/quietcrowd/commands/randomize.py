@@ -17,11 +17,11 @@ from quietcrowd.commands.files import (
     is_store,
     place_of,
     read_ids,
-    refuse_own_lists,
+    require_public_lists,
     to_stdout,
 )
 from quietcrowd.commands.makers import BEST
-from quietcrowd.commands.printing import announce_exact_noise, counted, note, tell_guarantee
+from quietcrowd.commands.printing import announce_exact_noise, counted, note, print_guarantee
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import write_reports
@@ -78,7 +78,7 @@ class Randomize(Privacy, PlainAnswers):
         source, output = from_stdin(self.answers), self.output
         check_outputs([source], output)
         make = partial(maker, epsilon=self.epsilon)
-        self._refuse_early(source, make)
+        self._check_public_facts(source, make)
         everyone: dict[str, Any] = {
             "tasks": read_ids(self.all_tasks, "task"),
             "workers": read_ids(self.all_workers, "worker"),
@@ -87,7 +87,7 @@ class Randomize(Privacy, PlainAnswers):
         randomiser = make(domain=table.domain)
         reports = self._randomized(randomiser, table)
         _write(reports, output, table)
-        tell_guarantee(
+        print_guarantee(
             randomiser,
             self.mechanism,
             table.answers_per_worker,
@@ -98,9 +98,9 @@ class Randomize(Privacy, PlainAnswers):
         )
 
     def _randomize_store(self, maker: Callable[..., Mechanism], output: Path) -> None:
-        from quietcrowd.commands.stores import randomize_a_store, refuse_beside_store
+        from quietcrowd.commands.stores import randomize_a_store, require_undescribed
 
-        refuse_beside_store(self.by_option())
+        require_undescribed(self.by_option())
         randomize_a_store(
             self.answers,
             output,
@@ -113,7 +113,7 @@ class Randomize(Privacy, PlainAnswers):
             participation_is_public=self.participation_is_public,
         )
 
-    def _refuse_early(self, source: Path, make: Callable[..., Mechanism]) -> None:
+    def _check_public_facts(self, source: Path, make: Callable[..., Mechanism]) -> None:
         """Raise the errors that follow from public facts, before reading the answers.
 
         No choice may depend on the answers, and no error on whether there are any.
@@ -121,7 +121,7 @@ class Randomize(Privacy, PlainAnswers):
         if self.mechanism.partition(":")[0] == BEST:
             make(domain=self._public_domain(source))
         if self.simulate is None and None in (self.all_tasks, self.all_workers):
-            refuse_own_lists(self.mechanism, make(domain=self._public_domain(source)))
+            require_public_lists(self.mechanism, make(domain=self._public_domain(source)))
 
     def _public_domain(self, path: Path) -> Domain:
         if not path.is_dir():

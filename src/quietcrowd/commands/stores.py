@@ -6,16 +6,16 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from quietcrowd.commands import options
-from quietcrowd.commands.files import read_gold, read_ids, refuse_own_lists
+from quietcrowd.commands.files import read_gold, read_ids, require_public_lists
 from quietcrowd.commands.printing import (
     announce_exact_noise,
     closing_words,
     counted,
     note,
-    tell_guarantee,
+    print_guarantee,
 )
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.formats.files import refuse_overwriting
+from quietcrowd.formats.files import require_no_overwriting
 from quietcrowd.gold import KnownTruthError
 from quietcrowd.inference import usual_method
 from quietcrowd.inference.fitting import FittingMethod
@@ -29,7 +29,7 @@ _USUAL = {"--columns": options.USUAL_COLUMNS, "--duplicates": options.USUAL_DUPL
 """Defaults of text options; other options default to None, and flags to False."""
 
 
-def refuse_beside_store(given: Mapping[str, object]) -> None:
+def require_undescribed(given: Mapping[str, object]) -> None:
     """Raise ParameterError if options describe the contents, which a store does itself."""
     for option, value in given.items():
         if value not in (None, False, _USUAL.get(option)):
@@ -55,7 +55,7 @@ def infer_from_store(
         raise ParameterError("commands.truths-output-missing")
     chosen = None if method is None else choose(method)
     if gold is not None:
-        refuse_overwriting(gold, output, workers, checkpoint)
+        require_no_overwriting(gold, output, workers, checkpoint)
     store = Store.open(folders[0])
     known = None if gold is None else read_gold(gold, field, beside_answers=False)
     try:
@@ -108,7 +108,7 @@ def randomize_a_store(
         participation_is_public=participation_is_public,
     )
     if simulate is None and (tasks is None or workers is None):
-        refuse_own_lists(name, randomiser)
+        require_public_lists(name, randomiser)
     listed = read_ids(tasks, "task"), read_ids(workers, "worker")
     number = len(store.workers if listed[1] is None else listed[1])
     if simulate is None:
@@ -135,7 +135,7 @@ def randomize_a_store(
         )
     sent = len(reports) + reports.dropped.null_reports
     note(f"{counted(sent, 'report')} written to {output}; workers: {len(reports.workers):,}.")
-    tell_guarantee(
+    print_guarantee(
         randomiser,
         name,
         store.answers_per_worker,

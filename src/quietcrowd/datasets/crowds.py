@@ -106,7 +106,8 @@ def make_crowd(
     Returns
     -------
     Dataset
-        Answers and truths; ``guessing`` and ``numbers`` have their distribution as ``law``, too.
+        Answers and truths; ``guessing`` and ``numbers`` have their distribution as
+        ``distribution``, too.
 
     Raises
     ------
@@ -120,7 +121,7 @@ def make_crowd(
     >>> crowd = make_crowd("guessing", tasks=500, answers_per_task=3, truths=(0.9, 0.1))
     >>> crowd.answers
     Answers(1,500 answers, 500 tasks, 100 workers, domain=Categorical(['no', 'yes']))
-    >>> crowd.law.confusions.shape
+    >>> crowd.distribution.confusions.shape
     (100, 2, 2)
     >>> make_crowd("sensors", tasks=5, workers=4).answers
     Answers(20 answers, 5 tasks, 4 workers, domain=Interval(low=0.0, high=10.0))

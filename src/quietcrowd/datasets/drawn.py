@@ -80,14 +80,16 @@ def drawn_answers(
     )
 
 
-def drawn_crowd(kind: type[Crowd], name: str, answers: Answers, truths: Any, **law: Any) -> Crowd:
+def drawn_crowd(
+    kind: type[Crowd], name: str, answers: Answers, truths: Any, **distribution: Any
+) -> Crowd:
     """Return a synthetic crowd; `truths` has one entry per task, in order."""
     return kind(
         name=name,
         answers=answers,
         truths=pa.table({"task": np.arange(len(answers.tasks)), "label": truths}),
         remark="drawn, not collected",
-        **law,
+        **distribution,
     )
 
 

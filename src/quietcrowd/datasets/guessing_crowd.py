@@ -25,7 +25,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @frozen(kw_only=True, eq=False)
-class LabelLaw:
+class LabelDistribution:
     """Distribution from which a crowd of labels was sampled.
 
     `confusions`, at [worker, truth, answer], are those on tasks without a lure. There, `accuracy`
@@ -43,9 +43,9 @@ class LabelLaw:
 
 @frozen(kw_only=True, eq=False)
 class SampledLabels(Dataset):
-    """Synthetic crowd of labels, with the distribution `law` from which it was sampled."""
+    """Synthetic crowd of labels, with the distribution `distribution` from which it was sampled."""
 
-    law: LabelLaw
+    distribution: LabelDistribution
 
 
 def guessing_crowd(
@@ -75,8 +75,8 @@ def guessing_crowd(
     check_accuracy(domain, accuracy)
     check_between("misled", misled, 0, 1)
     check_between("pull", pull, 0, 1)
-    prior = _law("truths", truths, domain.size)
-    guess = _law("guesses", guesses, domain.size)
+    prior = _distribution("truths", truths, domain.size)
+    guess = _distribution("guesses", guesses, domain.size)
     rng = np.random.default_rng(seed)
     if skills is None:
         confusions = _confusions(rng.uniform(*accuracy, workers), guess)
@@ -90,7 +90,7 @@ def guessing_crowd(
         f"drawn labels (seed {seed})",
         drawn_answers(domain, workers, counts, who, answered),
         domain.decode(true),
-        law=LabelLaw(
+        distribution=LabelDistribution(
             prior=prior,
             accuracy=np.einsum("k,wkk->w", prior, confusions),
             confusions=confusions,
@@ -100,13 +100,17 @@ def guessing_crowd(
     )
 
 
-def _law(name: str, shares: Any, labels: int) -> Floats:
+def _distribution(name: str, shares: Any, labels: int) -> Floats:
     if shares is None:
         return np.full(labels, 1.0 / labels)
-    law = np.array(shares, np.float64)
-    if law.shape != (labels,) or not (law >= 0).all() or not math.isclose(law.sum(), 1):
+    distribution = np.array(shares, np.float64)
+    if (
+        distribution.shape != (labels,)
+        or not (distribution >= 0).all()
+        or not math.isclose(distribution.sum(), 1)
+    ):
         raise ParameterError("datasets.shares-invalid", name=name, labels=labels, shares=shares)
-    return law
+    return distribution
 
 
 def _confusions(skills: Floats, guess: Floats) -> Floats:

@@ -26,7 +26,7 @@ LEAST_SIGMA = 1e-9
 
 
 @frozen(kw_only=True, eq=False)
-class NumberLaw:
+class NumberDistribution:
     """Distribution of a crowd of numbers by `number_crowd`; `sigma` and `scale` are per worker."""
 
     domain: Interval
@@ -62,9 +62,9 @@ class NumberLaw:
 
 @frozen(kw_only=True, eq=False)
 class SampledNumbers(Dataset):
-    """Synthetic crowd of numbers, with the distribution `law` from which it was sampled."""
+    """Synthetic crowd of numbers, and the `distribution` from which it was sampled."""
 
-    law: NumberLaw
+    distribution: NumberDistribution
 
 
 def number_crowd(
@@ -97,7 +97,7 @@ def number_crowd(
     bounds = Interval(low=0, high=10) if domain is None else domain
     _check_lengths(spread, sigmas, scales, bias, outliers, outlier_factor)
     rng = np.random.default_rng(seed)
-    law = NumberLaw(
+    distribution = NumberDistribution(
         domain=bounds,
         middle=_middle(bounds, middle),
         spread=float(spread),
@@ -107,15 +107,15 @@ def number_crowd(
         outliers=float(outliers),
         outlier_factor=float(outlier_factor),
     )
-    truths = _truths(rng, law, tasks)
+    truths = _truths(rng, distribution, tasks)
     counts, who = draw_assignment(rng, tasks, workers, answers_per_task, answers_per_worker)
-    answers = _answers(rng, law, truths, counts, who)
+    answers = _answers(rng, distribution, truths, counts, who)
     return drawn_crowd(
         SampledNumbers,
         f"drawn numbers (seed {seed})",
         drawn_answers(bounds, workers, counts, who, answers),
         truths,
-        law=law,
+        distribution=distribution,
     )
 
 
@@ -162,24 +162,26 @@ def _scales(
     return known
 
 
-def _truths(rng: np.random.Generator, law: NumberLaw, tasks: int) -> Floats:
-    ends = np.array([law.domain.low, law.domain.high]) - law.middle
-    low, high = ndtr(ends / law.spread)
-    truths = law.middle + law.spread * ndtri(low + (high - low) * rng.random(tasks))
-    inside: Floats = np.clip(truths, law.domain.low, law.domain.high)
+def _truths(rng: np.random.Generator, distribution: NumberDistribution, tasks: int) -> Floats:
+    ends = np.array([distribution.domain.low, distribution.domain.high]) - distribution.middle
+    low, high = ndtr(ends / distribution.spread)
+    truths = distribution.middle + distribution.spread * ndtri(
+        low + (high - low) * rng.random(tasks)
+    )
+    inside: Floats = np.clip(truths, distribution.domain.low, distribution.domain.high)
     return inside
 
 
 def _answers(
     rng: np.random.Generator,
-    law: NumberLaw,
+    distribution: NumberDistribution,
     truths: Floats,
     counts: npt.NDArray[np.int64],
     who: npt.NDArray[np.int64],
 ) -> Floats:
-    seen = np.repeat(truths + law.bias * rng.normal(size=len(truths)), counts)
-    wide = np.where(rng.random(who.shape) < law.outliers, law.outlier_factor, 1.0)
-    own = law.sigma[who] * wide * rng.normal(size=who.shape)
-    answers = law.middle + law.scale[who] * (seen - law.middle) + own
-    cut: Floats = np.clip(answers, law.domain.low, law.domain.high)
+    seen = np.repeat(truths + distribution.bias * rng.normal(size=len(truths)), counts)
+    wide = np.where(rng.random(who.shape) < distribution.outliers, distribution.outlier_factor, 1.0)
+    own = distribution.sigma[who] * wide * rng.normal(size=who.shape)
+    answers = distribution.middle + distribution.scale[who] * (seen - distribution.middle) + own
+    cut: Floats = np.clip(answers, distribution.domain.low, distribution.domain.high)
     return cut

@@ -66,7 +66,7 @@ def read_answers(
         If answers of a platform's file are dropped, such as rejected ones.
     """
     path = Path(path)
-    _refuse_reports(path, file_format, "infer")
+    _reject_reports(path, file_format, "infer")
     choice = Choice(field=field, rejected=rejected)
     table = read_table(path, (task, worker, label), file_format=file_format, choice=choice)
     try:
@@ -75,7 +75,7 @@ def read_answers(
         raise _in_file(path, error, file_format) from None
 
 
-def _refuse_reports(path: Path, file_format: str | None, command: str) -> None:
+def _reject_reports(path: Path, file_format: str | None, command: str) -> None:
     note = read_note(path, file_format)
     if note is not None and "mechanism" in note:
         raise FormatError("formats.reports-not-answers", path=path, command=command)
@@ -128,7 +128,7 @@ def read_comparisons(
     duplicates: Duplicates = "error",
 ) -> Answers:
     """Read non-private paired comparisons from a table, as answers of left and right."""
-    _refuse_reports(path, file_format, "lab rank")
+    _reject_reports(path, file_format, "lab rank")
     table = read_table(path, columns, file_format=file_format)
     worker, left, right, label = columns
     try:

@@ -22,7 +22,7 @@ from quietcrowd.formats.files import (
     read_note,
     replacing_bytes,
     sidecar,
-    write_beside,
+    write_sidecar,
 )
 
 __all__ = [
@@ -112,7 +112,7 @@ def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
     with replacing_bytes(path) as file:
         pa_csv.write_csv(table, file, options)
     if note is not None:
-        write_beside(path, note)
+        write_sidecar(path, note)
 
 
 def _with_texts(table: pa.Table) -> pa.Table:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from quietcrowd.exceptions import FormatError, MissingExtraError
 from quietcrowd.formats.columns import resolve
 from quietcrowd.formats.csv import TEXTS, as_text, shorten
-from quietcrowd.formats.files import read_note, replacing, sidecar, write_beside
+from quietcrowd.formats.files import read_note, replacing, sidecar, write_sidecar
 
 __all__ = ["import_openpyxl", "names", "read", "read_note", "write"]
 
@@ -111,7 +111,7 @@ def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
     with replacing(path) as temporary:
         _without_times(written, temporary)
     if note is not None:
-        write_beside(path, note)
+        write_sidecar(path, note)
 
 
 def _is_unfit(text: str) -> bool:

@@ -34,7 +34,7 @@ def check_new(path: Path, kind: str = "file") -> None:
         raise ParameterError("formats.file-exists", path=path, kind=kind)
 
 
-def refuse_overwriting(source: Path | None, *targets: Path | None) -> None:
+def require_no_overwriting(source: Path | None, *targets: Path | None) -> None:
     """Raise ParameterError if a target is the source, inside it, or another target."""
     origin = None if source is None else _resolved(source)
     places: set[Path] = set()
@@ -62,7 +62,7 @@ def _resolved(path: Path) -> Path:
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path in the same directory, which replaces `path` if nothing is raised."""
-    with _telling(path):
+    with _naming_file(path):
         with NamedTemporaryFile(dir=path.parent, prefix=_prefix(path), delete=False) as file:
             temporary = Path(file.name)
         try:
@@ -80,7 +80,7 @@ def new_folder(path: Path) -> Iterator[Path]:
     """Yield a temporary directory next to `path`, renamed to `path` if nothing is raised."""
     check_new(path, "folder")
     check_folder(path)
-    with _telling(path):
+    with _naming_file(path):
         temporary = Path(mkdtemp(dir=path.parent, prefix=_prefix(path)))
         try:
             yield temporary
@@ -91,7 +91,7 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _telling(path: Path) -> Iterator[None]:
+def _naming_file(path: Path) -> Iterator[None]:
     """Raise an OSError about a temporary file, or without a file name, with the name `path`."""
     try:
         yield
@@ -169,7 +169,7 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def write_beside(path: Path, note: Mapping[str, Any]) -> None:
+def write_sidecar(path: Path, note: Mapping[str, Any]) -> None:
     """Write the sidecar of an existing file: the note, and the file's SHA-256."""
     with replacing(sidecar(path)) as temporary:
         text = json.dumps({**note, "sha256": _digest(path)}, indent=1)

@@ -74,9 +74,9 @@ def _together(known: pa.Array, added: pa.Array) -> pa.Array:
 
 def joined_summary(start: Summary, fresh: Summary, earlier: npt.NDArray[np.intp]) -> Summary:
     """Return the summary of earlier and new answers, whose domain and channel must be equal."""
-    here, there = fresh.report_law, start.report_law
-    same_law = there is None if here is None else here.same_as(there)
-    if fresh.domain != start.domain or fresh.channel != start.channel or not same_law:
+    here, there = fresh.report_distribution, start.report_distribution
+    same_distribution = there is None if here is None else here.same_as(there)
+    if fresh.domain != start.domain or fresh.channel != start.channel or not same_distribution:
         raise ParameterError("inference.channel-differs", domain=fresh.domain.example())
     counts = start.answers_per_worker[earlier]
     counts[earlier < 0] = 0

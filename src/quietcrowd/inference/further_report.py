@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from quietcrowd.mechanisms.channels.set_law import SetLaw
+from quietcrowd.mechanisms.channels.set_distribution import SetDistribution
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -92,19 +92,19 @@ class FurtherSet(_OfALabel):
     """
 
     answers: Floats
-    law: SetLaw
+    distribution: SetDistribution
     sharpness: float
 
     def _drawn(self, truth: int, count: int, rng: np.random.Generator) -> Floats:
-        labels, members = self.law.labels, self.law.members
+        labels, members = self.distribution.labels, self.distribution.members
         edges = np.cumsum(self.answers[truth])
         given = np.minimum(np.searchsorted(edges, rng.random(count), side="right"), labels - 1)
         order = rng.random((count, labels))  # the set has the labels that come first
-        inside = rng.random(count) < float(self.law.held)
+        inside = rng.random(count) < float(self.distribution.held)
         order[np.arange(count), given] = np.where(inside, -1.0, 2.0)
         held = order <= np.partition(order, members - 1, axis=1)[:, members - 1, np.newaxis]
         masses = held.astype(np.float64) @ self.answers.T
-        found: Floats = self.sharpness * np.log1p(float(self.law.ratio - 1) * masses)
+        found: Floats = self.sharpness * np.log1p(float(self.distribution.ratio - 1) * masses)
         return found
 
 

@@ -23,7 +23,7 @@ def to_fixed(numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
     return np.rint(numbers * ONE).astype(np.int64)
 
 
-def check_room(terms: int, largest: float) -> None:
+def check_overflow(terms: int, largest: float) -> None:
     """Raise ParameterError if a sum of `terms` numbers up to `largest` would overflow."""
     if terms * largest * ONE >= _LARGEST:
         raise ParameterError(

@@ -120,7 +120,7 @@ class NoiseAware(FittingMethod):
     @override
     def truth_domain(self, mechanism: Any) -> Domain:
         """Return the domain of the answers if the distribution of reports is known."""
-        if mechanism.report_law is not None or mechanism.channel.sets is not None:
+        if mechanism.report_distribution is not None or mechanism.channel.sets is not None:
             answers: Domain = mechanism.domain
             return answers
         return super().truth_domain(mechanism)

@@ -57,7 +57,7 @@ def report_warnings(
     """Yield warnings about the reports of a mechanism that a method reads."""
     if simulated:
         yield simulated_warning()
-    if mechanism.tells_nothing:
+    if mechanism.is_uninformative:
         yield NoSignalWarning(
             "inference.reports-without-signal", type_name=type(mechanism).__name__
         )
@@ -71,7 +71,7 @@ def signal_warnings(
     model: Model[Any, Any, Any], mechanism: Any, tally: Any, state: Any, scatter: Scatter
 ) -> Iterator[Warning]:
     """Yield the warnings of a model after the last pass, unless `report_warnings` said them."""
-    if mechanism is None or not mechanism.tells_nothing:
+    if mechanism is None or not mechanism.is_uninformative:
         yield from model.warnings(tally, state, scatter)
 
 
@@ -94,7 +94,7 @@ def _ignored(method: TruthInference, mechanism: Any) -> NoiseIgnoredWarning:
         more += " Only the workers' quality is corrected for the noise, where it can be."
     if mechanism.every_task:
         more += " Every worker reports every task: noise for a missing answer counts as an answer."
-    if _has_known_law(mechanism):
+    if _has_known_distribution(mechanism):
         more += " NoiseAware knows the noise (on the command line: --method noise-aware)."
     return NoiseIgnoredWarning(
         "inference.noise-not-modelled",
@@ -104,13 +104,13 @@ def _ignored(method: TruthInference, mechanism: Any) -> NoiseIgnoredWarning:
     )
 
 
-def _has_known_law(mechanism: Any) -> bool:
+def _has_known_distribution(mechanism: Any) -> bool:
     """Return whether `NoiseAware` is the default for such reports; a test compares the two."""
     if isinstance(mechanism.domain, FiniteDomain) and mechanism.channel.sets is not None:
         return True
     grid = known_grid(mechanism.worker_channel) is not None
     filled = mechanism.every_task and mechanism.participation_domain is None
-    return (grid and not filled) or (not grid and mechanism.report_law is not None)
+    return (grid and not filled) or (not grid and mechanism.report_distribution is not None)
 
 
 def simulated_warning() -> SimulatedNoiseWarning:

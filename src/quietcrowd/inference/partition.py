@@ -17,7 +17,7 @@ from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, FiniteDomain, NumericDomain
 from quietcrowd.gold import UNKNOWN
 from quietcrowd.mechanisms.channels.base import Channel
-from quietcrowd.mechanisms.channels.per_worker import ReportLaw
+from quietcrowd.mechanisms.channels.per_worker import ReportDistribution
 
 _Array: TypeAlias = npt.NDArray[Any]
 
@@ -105,7 +105,7 @@ class Summary:
     """Facts about all answers that are known before the first sweep.
 
     `low` and `high` are the range of the numbers; for a method that infers numbers, it includes
-    known truths and public bounds. `channel` is that of every report, and `report_law` the
+    known truths and public bounds. `channel` is that of every report, and `report_distribution` the
     distribution of all reports of one worker, if known. With `other_reports`, which are neither
     answers nor NULL, values are codes of reports, and `domain` is that of the truths.
     """
@@ -118,7 +118,7 @@ class Summary:
     high: float = 0.0
     channel: Channel | None = None
     participation: bool = False
-    report_law: ReportLaw | None = None
+    report_distribution: ReportDistribution | None = None
     other_reports: bool = False
 
     @classmethod
@@ -127,7 +127,7 @@ class Summary:
         answers: Answers,
         channel: Channel | None = None,
         participation: bool = False,
-        report_law: ReportLaw | None = None,
+        report_distribution: ReportDistribution | None = None,
     ) -> Summary:
         """Summarize answers in memory."""
         low = high = 0.0
@@ -143,7 +143,7 @@ class Summary:
             high=high,
             channel=channel,
             participation=participation,
-            report_law=report_law or ReportLaw.of(channel),
+            report_distribution=report_distribution or ReportDistribution.of(channel),
         )
 
     def of_truths(self, domain: Domain) -> Summary:

@@ -110,6 +110,6 @@ class Observations:
     @property
     def summary(self) -> Summary:
         """Summary of all answers, before `TruthInference.bind`."""
-        law = None if self.mechanism is None else self.mechanism.report_law
-        read = Summary.of(self.answers, self.channel, self.participation is not None, law)
+        distribution = None if self.mechanism is None else self.mechanism.report_distribution
+        read = Summary.of(self.answers, self.channel, self.participation is not None, distribution)
         return read.of_truths(self.domain)

@@ -15,7 +15,11 @@ from typing_extensions import override
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Interval, Ordinal
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.channels.bounded_law import BITS, MOST_EPSILON, BoundedLaw
+from quietcrowd.mechanisms.channels.bounded_distribution import (
+    BITS,
+    MOST_EPSILON,
+    BoundedDistribution,
+)
 from quietcrowd.mechanisms.channels.coins import decaying
 from quietcrowd.mechanisms.channels.grid import Grid, bounded_domain
 from quietcrowd.mechanisms.channels.integer_weights import BoundedChannel
@@ -88,13 +92,13 @@ class BoundedNumbers(TaskwiseMechanism):
     @cached_property
     def channel(self) -> BoundedChannel:
         """Distribution of a report given its answer, the same for every worker."""
-        law = BoundedLaw.for_loss(self.grid, self.epsilon, self.window_share)
-        return BoundedChannel(law=law)
+        distribution = BoundedDistribution.for_loss(self.grid, self.epsilon, self.window_share)
+        return BoundedChannel(distribution=distribution)
 
     @property
     def report_domain(self) -> Numbers:
         """Domain of the reports."""
-        return self.channel.law.numbers
+        return self.channel.distribution.numbers
 
     @property
     @override
@@ -105,15 +109,15 @@ class BoundedNumbers(TaskwiseMechanism):
     @override
     def loss(self, answers: int = 1, tasks: Tasks | None = None) -> ReleaseLoss:
         count = check_counts(answers, tasks, every_task=False)
-        law = self.channel.law.loss
-        return ReleaseLoss(answer=law, each=law, count=count)
+        distribution = self.channel.distribution.loss
+        return ReleaseLoss(answer=distribution, each=distribution, count=count)
 
     @override
     def randomize_tasks(
         self, answers: Answers, drawn: npt.NDArray[Any] | None, rng: Randomness
     ) -> Reports:
         places = self.grid.places(self.domain.numbers(answers.values))
-        reports = self.channel.law.drawn(places, word_source(rng)(len(places)))
+        reports = self.channel.distribution.drawn(places, word_source(rng)(len(places)))
         table = answers.with_values(self.report_domain, reports)
         return Reports(table=table, mechanism=self, simulated=isinstance(rng, np.random.Generator))
 
@@ -126,7 +130,7 @@ class BoundedNumbers(TaskwiseMechanism):
             secret.word("report", task, cell_name(cell))
             for task, cell in zip(answers.tasks.to_pylist(), cells, strict=True)
         ]
-        reports = self.channel.law.drawn(cells, np.array(words, np.uint32))
+        reports = self.channel.distribution.drawn(cells, np.array(words, np.uint32))
         return Reports(table=fixed_table(answers, self, reports), mechanism=self)
 
     def _parameters(self) -> dict[str, Any]:
@@ -135,7 +139,7 @@ class BoundedNumbers(TaskwiseMechanism):
             "step": self.step,
             "grid_step": self.grid.step,
             "steps": self.grid.steps,
-            **self.channel.law.describe(),
+            **self.channel.distribution.describe(),
         }
 
 

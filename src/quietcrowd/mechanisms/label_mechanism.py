@@ -34,7 +34,7 @@ from quietcrowd.mechanisms.taskwise import (
     fixed_table,
 )
 from quietcrowd.privacy.guarantee import Tasks, check_counts
-from quietcrowd.privacy.loss import ReleaseLoss, channel_law
+from quietcrowd.privacy.loss import ReleaseLoss, channel_distribution
 from quietcrowd.report_domains import OrNull
 from quietcrowd.validation import one_of
 
@@ -120,8 +120,8 @@ class LabelMechanism(TaskwiseMechanism):
         if self.worker_channel is None:
             return super().loss(answers, tasks)
         count = check_counts(answers, tasks, every_task=self.every_task)
-        law = channel_law(self.channel.weights, self.channel.epsilon)
-        return ReleaseLoss(answer=law, each=law, count=count)
+        distribution = channel_distribution(self.channel.weights, self.channel.epsilon)
+        return ReleaseLoss(answer=distribution, each=distribution, count=count)
 
     @override
     def randomize_tasks(

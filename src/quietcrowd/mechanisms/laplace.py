@@ -43,7 +43,7 @@ from quietcrowd.privacy.guarantee import (
     Tasks,
     check_counts,
 )
-from quietcrowd.privacy.loss import ReleaseLoss, laplace_law, pure_law
+from quietcrowd.privacy.loss import ReleaseLoss, laplace_distribution, pure_distribution
 from quietcrowd.report_domains import Lattice
 from quietcrowd.validation import number, one_of, optional_number, positive
 
@@ -212,10 +212,10 @@ class LaplaceMechanism(TaskwiseMechanism):
         count = check_counts(answers, tasks, every_task=self.every_task)
         epsilon = self.channel.epsilon
         if self.participation is None:
-            law = laplace_law(self.grid.steps, self.channel.noise.scale, epsilon)
+            distribution = laplace_distribution(self.grid.steps, self.channel.noise.scale, epsilon)
         else:
-            law = pure_law(epsilon)
-        return ReleaseLoss(answer=law, each=law, count=count)
+            distribution = pure_distribution(epsilon)
+        return ReleaseLoss(answer=distribution, each=distribution, count=count)
 
     @override
     def randomize_tasks(

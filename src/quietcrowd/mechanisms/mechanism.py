@@ -32,12 +32,12 @@ from quietcrowd.frames import (
     unmarked,
 )
 from quietcrowd.mechanisms.channels.base import Channel
-from quietcrowd.mechanisms.channels.per_worker import ReportLaw
+from quietcrowd.mechanisms.channels.per_worker import ReportDistribution
 from quietcrowd.mechanisms.randomness import Randomness, Secret, WordSource, generator_of
 from quietcrowd.mechanisms.report_meanings import ReportMeanings, meanings_in
 from quietcrowd.mechanisms.sent_again import Marks
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, Tasks
-from quietcrowd.privacy.loss import ReleaseLoss, pure_law
+from quietcrowd.privacy.loss import ReleaseLoss, pure_distribution
 from quietcrowd.privacy.tails import TailBound, composed_tail
 from quietcrowd.report_domains import OrNull
 from quietcrowd.validation import check_names, check_proportion, find_described
@@ -147,7 +147,7 @@ class Mechanism(ABC):
         return None
 
     @property
-    def tells_nothing(self) -> bool:
+    def is_uninformative(self) -> bool:
         """Whether reports are uninformative: the loss about two answers is at most `LEAST_LOSS`."""
         if self.channel.epsilon > LEAST_LOSS:
             return False
@@ -195,23 +195,23 @@ class Mechanism(ABC):
         }
 
     @cached_property
-    def report_law(self) -> ReportLaw | None:
+    def report_distribution(self) -> ReportDistribution | None:
         """Public distribution of all reports of one worker; None if it is not a table.
 
         A mechanism whose workers draw something once overrides it with the possible draws.
         """
-        return ReportLaw.of(self.worker_channel)
+        return ReportDistribution.of(self.worker_channel)
 
     @cached_property
     def has_table(self) -> bool:
-        """Whether `report_law` has a row for each answer and a column for each report.
+        """Whether `report_distribution` has a row for each answer and a column for each report.
 
         NULL is the last of both, if it exists.
         """
-        law, answers, reports = self.report_law, self.domain, self.report_domain
-        if law is None or not isinstance(answers, FiniteDomain):
+        distribution, answers, reports = self.report_distribution, self.domain, self.report_domain
+        if distribution is None or not isinstance(answers, FiniteDomain):
             return False
-        rows, columns = law.tables.shape[1:]
+        rows, columns = distribution.tables.shape[1:]
         if reports == OrNull(domain=answers):
             return bool(rows == columns == answers.size + 1)
         whole = reports.dtype.kind in "iu"
@@ -312,8 +312,8 @@ class Mechanism(ABC):
         """
         guarantee = self.guarantee(answers, tasks)
         return ReleaseLoss(
-            answer=pure_law(guarantee.epsilon, guarantee.delta),
-            each=pure_law(guarantee.total_epsilon, guarantee.delta),
+            answer=pure_distribution(guarantee.epsilon, guarantee.delta),
+            each=pure_distribution(guarantee.total_epsilon, guarantee.delta),
             count=1,
         )
 

@@ -14,7 +14,7 @@ from typing_extensions import override
 from quietcrowd.answers import Answers
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.mechanisms.channels.integer_weights import SetChannel
-from quietcrowd.mechanisms.channels.set_law import SetLaw, best_members
+from quietcrowd.mechanisms.channels.set_distribution import SetDistribution, best_members
 from quietcrowd.mechanisms.label_mechanism import at_least_two_labels, require_epsilon
 from quietcrowd.mechanisms.mechanism import Reports
 from quietcrowd.mechanisms.randomness import Randomness, Secret, word_source
@@ -94,14 +94,14 @@ class SubsetSelection(TaskwiseMechanism):
     @property
     @override
     def report_domain(self) -> LabelSets:
-        return LabelSets(domain=self.domain, members=self.channel.law.members)
+        return LabelSets(domain=self.domain, members=self.channel.distribution.members)
 
     @cached_property
     def channel(self) -> SetChannel:
         """Distribution of a report given its answer, the same for every worker."""
         labels = self.domain.size
         members = self.set_size or best_members(labels, self.epsilon)
-        return SetChannel(law=SetLaw.of_epsilon(labels, members, self.epsilon))
+        return SetChannel(distribution=SetDistribution.of_epsilon(labels, members, self.epsilon))
 
     @property
     @override
@@ -110,8 +110,10 @@ class SubsetSelection(TaskwiseMechanism):
 
     @override
     def loss(self, answers: int = 1, tasks: Tasks | None = None) -> ReleaseLoss:
-        law = self.channel.law.loss_law()
-        return ReleaseLoss(answer=law, each=law, count=check_counts(answers, tasks))
+        distribution = self.channel.distribution.loss_distribution()
+        return ReleaseLoss(
+            answer=distribution, each=distribution, count=check_counts(answers, tasks)
+        )
 
     @override
     def randomize_tasks(
@@ -134,11 +136,11 @@ class SubsetSelection(TaskwiseMechanism):
         return Reports(table=fixed_table(answers, self, np.concatenate(reports)), mechanism=self)
 
     def _parameters(self) -> dict[str, Any]:
-        law = self.channel.law
+        distribution = self.channel.distribution
         return {
             "epsilon": self.epsilon,
             "set_size": self.set_size,
-            "members": law.members,
-            "inside": law.inside,
-            "outside": law.outside,
+            "members": distribution.members,
+            "inside": distribution.inside,
+            "outside": distribution.outside,
         }

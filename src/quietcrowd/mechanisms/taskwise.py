@@ -57,7 +57,7 @@ class TaskwiseMechanism(Mechanism):
         if draws and cls.worker_channel is Mechanism.worker_channel:
             raise TypeError(
                 f"{cls.__name__} draws something once for all cells of a worker: its "
-                "worker_channel is not its channel. Return None, or the law that one worker has"
+                "worker_channel is not its channel. Return None, or the distribution of one worker"
             )
         super().__init_subclass__(**kwargs)
 

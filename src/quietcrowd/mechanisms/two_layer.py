@@ -19,10 +19,10 @@ from quietcrowd.mechanisms.channels.base import MAX_EPSILON, TOTAL
 from quietcrowd.mechanisms.channels.per_worker import (
     MAX_SHAPE,
     BetaFlips,
-    ReportLaw,
+    ReportDistribution,
     UniformEpsilons,
     UniformFlips,
-    WorkerLaw,
+    WorkerDistribution,
     beta_high,
 )
 from quietcrowd.mechanisms.channels.table import TableChannel, keep_or_replace
@@ -44,9 +44,9 @@ from quietcrowd.privacy.guarantee import (
     check_linked,
     show_loss,
 )
-from quietcrowd.privacy.loss import LossLaw, ReleaseLoss
-from quietcrowd.privacy.tails import TailBound, tail_of_law
-from quietcrowd.privacy.two_layer.rows import own_row_laws, row_law
+from quietcrowd.privacy.loss import LossDistribution, ReleaseLoss
+from quietcrowd.privacy.tails import TailBound, tail_of_distribution
+from quietcrowd.privacy.two_layer.rows import own_row_distributions, row_distribution
 from quietcrowd.validation import check_real, check_whole, number, one_of, optional_number
 
 BLOCK = 2**16
@@ -88,7 +88,7 @@ class TwoLayerRandomizedResponse(LabelMechanism):
         For "beta": shapes, 1 to 16. The mean before truncation is ``alpha / (alpha + beta)``.
     epsilon : float
         For "epsilon": the mean, 0 to 8.
-    law : {"flip", "epsilon", "beta"}
+    distribution : {"flip", "epsilon", "beta"}
         Draw of a worker: a uniform or beta-distributed flip probability, or an epsilon.
     null : {None, "category"}
         Handling of a task without an answer; NULL requires "epsilon".
@@ -97,7 +97,7 @@ class TwoLayerRandomizedResponse(LabelMechanism):
     ------
     ParameterError
         If the bounds are invalid, the loss about one answer exceeds 16, or a parameter does not fit
-        `law`.
+        `distribution`.
 
     Guarantee
     ---------
@@ -134,17 +134,17 @@ class TwoLayerRandomizedResponse(LabelMechanism):
     beta: int | None = field(default=None, validator=_check_shape)
 
     def __attrs_post_init__(self) -> None:
-        _ = self.worker_law
+        _ = self.worker_distribution
         _ = self.channel  # rejects a privacy loss above 16
 
     @cached_property
-    def worker_law(self) -> WorkerLaw:
+    def worker_distribution(self) -> WorkerDistribution:
         """Distribution that a worker draws its weight from."""
         shapes = (self.alpha, self.beta)
         if self.law != "beta" and shapes != (None, None):
             raise ParameterError("mechanisms.beta-parameters-need-beta", law=self.law)
         if self.law == "epsilon":
-            return self._epsilon_law()
+            return self._epsilon_distribution()
         if self.low is None or self.high is None or self.epsilon is not None or self.null:
             raise ParameterError(
                 "mechanisms.bounds-parameters",
@@ -167,7 +167,7 @@ class TwoLayerRandomizedResponse(LabelMechanism):
             )
         return BetaFlips.of_flips(self.size, self.low, self.high, self.alpha, self.beta)
 
-    def _epsilon_law(self) -> UniformEpsilons:
+    def _epsilon_distribution(self) -> UniformEpsilons:
         if self.low is not None or self.high is not None or self.epsilon is None:
             raise ParameterError(
                 "mechanisms.epsilon-excludes-bounds",
@@ -209,11 +209,11 @@ class TwoLayerRandomizedResponse(LabelMechanism):
         """
         cls._check_names(parameters)
         labels = at_least_two_labels(domain)
-        law, low = parameters.get("law", "flip"), number(parameters.get("low", 0.0))
-        if law == "beta" and not parameters.keys() - {"law", "low", "alpha", "beta"}:
+        distribution, low = parameters.get("law", "flip"), number(parameters.get("low", 0.0))
+        if distribution == "beta" and not parameters.keys() - {"law", "low", "alpha", "beta"}:
             shapes = {name: parameters.get(name, USUAL_SHAPE) for name in ("alpha", "beta")}
             return cls._with_mean_beta(labels, number(epsilon), low, shapes)
-        if law != "flip" or parameters.keys() - {"law", "low"}:
+        if distribution != "flip" or parameters.keys() - {"law", "low"}:
             return cls(domain=domain, epsilon=epsilon, **parameters)
         return cls._with_mean_flip(labels, number(epsilon), low)
 
@@ -273,7 +273,7 @@ class TwoLayerRandomizedResponse(LabelMechanism):
         Several answers of one worker share the flip probability, so their joint distribution is no
         product of this channel.
         """
-        return TableChannel.of_workers(self.worker_law)
+        return TableChannel.of_workers(self.worker_distribution)
 
     @property
     def worker_channel(self) -> None:
@@ -282,24 +282,24 @@ class TwoLayerRandomizedResponse(LabelMechanism):
 
     @property
     @override
-    def report_law(self) -> ReportLaw:
+    def report_distribution(self) -> ReportDistribution:
         """Distribution of all reports of one worker, for a few representative flip probabilities.
 
         They are the middles of `MIDDLES` equally likely parts of the worker's distribution. For
         tasks without an answer only the mean of their separate draw is used, since a replaced NULL
         is no evidence of a truth.
         """
-        weights = [self.worker_law.at((i + 0.5) / MIDDLES) for i in range(MIDDLES)]
+        weights = [self.worker_distribution.at((i + 0.5) / MIDDLES) for i in range(MIDDLES)]
         others = np.repeat(np.array(weights)[:, np.newaxis] / TOTAL, self.size, axis=1)
         if self.every_task:
-            others[:, -1] = self.worker_law.mean / TOTAL
+            others[:, -1] = self.worker_distribution.mean / TOTAL
         tables = np.repeat(others[:, :, np.newaxis], self.size, axis=2)
         same = np.arange(self.size)
         tables[:, same, same] = 1.0 - (self.size - 1) * others
-        return ReportLaw(
+        return ReportDistribution(
             chances=np.full(MIDDLES, 1.0 / MIDDLES),
             tables=tables,
-            loss=self.worker_law.cell_epsilon,
+            loss=self.worker_distribution.cell_epsilon,
             made_up=self.domain.size * np.array(weights) / TOTAL if self.every_task else None,
         )
 
@@ -313,7 +313,7 @@ class TwoLayerRandomizedResponse(LabelMechanism):
             return self.epsilon or 0.0
         others = self.domain.size - 1
         if self.law == "beta":
-            flip = others * self.worker_law.mean / TOTAL
+            flip = others * self.worker_distribution.mean / TOTAL
             return round(math.log((1 - flip) * others / flip), 8) + 0.0  # the weights are whole
         odds = (2 - self.low - self.high) * others / (self.low + self.high)
         return math.log(odds) if odds > 0 else -math.inf
@@ -326,13 +326,13 @@ class TwoLayerRandomizedResponse(LabelMechanism):
         if count == 1:
             cell = row = self.channel.epsilon
         else:
-            cell = self.worker_law.cell_epsilon(count)
-            row = self.worker_law.row_epsilon(count)
+            cell = self.worker_distribution.cell_epsilon(count)
+            row = self.worker_distribution.row_epsilon(count)
         shared = check_linked(linked, count)
         what = "epsilon" if self.law == "epsilon" else "flip probability"
         kind = "task" if self.every_task else "answer"
         draws = " for answers and once for NULL" if self.every_task else ""
-        how = "by a beta law" if self.law == "beta" else "uniformly"
+        how = "by a beta distribution" if self.law == "beta" else "uniformly"
         return PrivacyGuarantee(
             answers=answers,
             epsilon=cell,
@@ -359,9 +359,9 @@ class TwoLayerRandomizedResponse(LabelMechanism):
         """
         release = super().loss(answers, tasks)
         count = check_counts(answers, tasks, every_task=self.every_task)
-        law = self.worker_law
-        release = evolve(release, each=_row_law(law, count) or release.each)
-        of_answer = None if release.answer.lost else law.cell_law(count)
+        distribution = self.worker_distribution
+        release = evolve(release, each=_row_distribution(distribution, count) or release.each)
+        of_answer = None if release.answer.lost else distribution.cell_distribution(count)
         return release if of_answer is None else evolve(release, answer=of_answer)
 
     def tail(
@@ -379,10 +379,13 @@ class TwoLayerRandomizedResponse(LabelMechanism):
         """
         bound = super().tail(probability, answers, tasks, linked=linked)
         count = check_counts(answers, tasks, every_task=self.every_task)
-        chances = self.worker_law.row_chances(count) if count > 1 else None
+        chances = self.worker_distribution.row_chances(count) if count > 1 else None
         if chances is None or not chances.can_be_listed:
             return bound
-        by_rows = [tail_of_law(law, probability) for law in own_row_laws(chances)]
+        by_rows = [
+            tail_of_distribution(distribution, probability)
+            for distribution in own_row_distributions(chances)
+        ]
         return evolve(
             bound,
             linked_epsilon=min(bound.linked_epsilon, max(by_rows[:linked])),
@@ -395,12 +398,14 @@ class TwoLayerRandomizedResponse(LabelMechanism):
         See `TaskwiseMechanism.draw_workers`.
         """
         words = word_source(rng)
-        return np.stack([self.worker_law.draw(words, workers) for _ in range(1 + self.every_task)])
+        return np.stack(
+            [self.worker_distribution.draw(words, workers) for _ in range(1 + self.every_task)]
+        )
 
     def fixed_draws(self, secret: Secret) -> npt.NDArray[np.uint64]:
         """Return the weights of one worker; see `LabelMechanism.fixed_draws`."""
         names = ("weight", "weight of NULL")[: 1 + self.every_task]
-        return np.stack([self.worker_law.draw(secret.words(name), 1) for name in names])
+        return np.stack([self.worker_distribution.draw(secret.words(name), 1) for name in names])
 
     def replace(
         self,
@@ -430,7 +435,7 @@ class TwoLayerRandomizedResponse(LabelMechanism):
             "law": self.law,
             "null": self.null,
             **({"alpha": self.alpha, "beta": self.beta} if self.law == "beta" else {}),
-            "other_weights": list(self.worker_law.bounds),
+            "other_weights": list(self.worker_distribution.bounds),
         }
 
     @classmethod
@@ -442,7 +447,7 @@ class TwoLayerRandomizedResponse(LabelMechanism):
 
 
 @lru_cache(maxsize=64)
-def _row_law(law: WorkerLaw, answers: int) -> LossLaw | None:
+def _row_distribution(distribution: WorkerDistribution, answers: int) -> LossDistribution | None:
     """Return the loss distribution about all answers; None to use a coin of the same loss."""
-    chances = law.row_chances(answers) if answers > 1 else None
-    return None if chances is None else row_law(chances)
+    chances = distribution.row_chances(answers) if answers > 1 else None
+    return None if chances is None else row_distribution(chances)

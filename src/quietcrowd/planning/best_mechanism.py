@@ -221,13 +221,13 @@ def candidates(facts: PublicFacts) -> tuple[dict[str, Mechanism], list[str]]:
                 chosen[name] = mechanism
             else:
                 left_out.append(f"{name}: {reason}")
-    laws: dict[Any, str] = {}
+    distributions: dict[Any, str] = {}
     plainest = sorted(chosen, key=lambda name: chosen[name].report_domain != facts.domain)
     for name in plainest:
-        law = _law(chosen[name])
-        if law is not None and laws.setdefault(law, name) != name:
+        distribution = _distribution(chosen[name])
+        if distribution is not None and distributions.setdefault(distribution, name) != name:
             del chosen[name]
-            left_out.append(f"{name}: its law is that of {laws[law]}")
+            left_out.append(f"{name}: its distribution is that of {distributions[distribution]}")
     return chosen, left_out
 
 
@@ -266,7 +266,7 @@ def _why_not(mechanism: Mechanism, facts: PublicFacts) -> str | None:
     return None
 
 
-def _law(mechanism: Mechanism) -> Any:
+def _distribution(mechanism: Mechanism) -> Any:
     """Return a key that equivalent channels share; None without a small table."""
     channel = mechanism.channel
     table = channel.probabilities

@@ -91,8 +91,8 @@ class PilotAssumption(CrowdAssumption):
             else f"all answers to a task share up to {MOST_SHARED:g} times a worker's error"
         )
         return (
-            f"a crowd as the pilot's, {len(self.worlds)} laws that go with it; {together}, which "
-            "no pilot without truths can tell"
+            f"a crowd as the pilot's, {len(self.worlds)} distributions that go with it; "
+            f"{together}, which no pilot without truths can tell"
         )
 
 
@@ -124,12 +124,12 @@ def assumption_of_pilot(
     domain = table.domain if mechanism is None else mechanism.domain
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", QuietcrowdWarning)
-        found = _law(domain, NoiseAware().fit(pilot, n_jobs=1), rng, certain=True)
+        found = _distribution(domain, NoiseAware().fit(pilot, n_jobs=1), rng, certain=True)
         if isinstance(found, LabelCrowd) and mechanism is not None:
-            laws = _laws_by_reports(found, size, mechanism, worlds, rng)
+            distributions = _distributions_by_reports(found, size, mechanism, worlds, rng)
         else:
-            laws = [_again(found, size, mechanism, rng) for _ in range(worlds)]
-    return PilotAssumption(worlds=tuple(laws), of_reports=mechanism is not None)
+            distributions = [_again(found, size, mechanism, rng) for _ in range(worlds)]
+    return PilotAssumption(worlds=tuple(distributions), of_reports=mechanism is not None)
 
 
 def _size(table: Answers) -> CrowdSize:
@@ -140,26 +140,34 @@ def _size(table: Answers) -> CrowdSize:
 
 
 def _simulated(
-    law: CrowdAssumption, size: CrowdSize, mechanism: Mechanism | None, rng: np.random.Generator
+    distribution: CrowdAssumption,
+    size: CrowdSize,
+    mechanism: Mechanism | None,
+    rng: np.random.Generator,
 ) -> CrowdAssumption:
-    answers: Any = law.crowd(size, rng).answers
+    answers: Any = distribution.crowd(size, rng).answers
     if mechanism is not None:
         answers = mechanism.simulate(answers, random_state=rng)
-    return _law(law.domain, NoiseAware().fit(answers, n_jobs=1), rng, certain=False)
+    return _distribution(
+        distribution.domain, NoiseAware().fit(answers, n_jobs=1), rng, certain=False
+    )
 
 
 def _again(
-    law: CrowdAssumption, size: CrowdSize, mechanism: Mechanism | None, rng: np.random.Generator
+    distribution: CrowdAssumption,
+    size: CrowdSize,
+    mechanism: Mechanism | None,
+    rng: np.random.Generator,
 ) -> CrowdAssumption:
     """Return the distribution estimated from a simulated pilot, its mean accuracy reflected."""
-    found = _simulated(law, size, mechanism, rng)
-    if isinstance(law, LabelCrowd) and isinstance(found, LabelCrowd):
-        moved = 2 * _mean_accuracy(law) - 2 * _mean_accuracy(found)
+    found = _simulated(distribution, size, mechanism, rng)
+    if isinstance(distribution, LabelCrowd) and isinstance(found, LabelCrowd):
+        moved = 2 * _mean_accuracy(distribution) - 2 * _mean_accuracy(found)
         return evolve(found, accuracies=np.clip(np.array(found.accuracies) + moved, 0.0, 1.0))
     return found
 
 
-def _laws_by_reports(
+def _distributions_by_reports(
     found: LabelCrowd,
     size: CrowdSize,
     mechanism: Mechanism,
@@ -175,7 +183,9 @@ def _laws_by_reports(
     even = 1.0 / found.domain.size
     drawn = even + (1.0 - even) * rng.random(KEPT_OF * max(worlds, LEAST_KEPT))
     seen: list[Any] = [_simulated(_as_good_as(found, mean), size, mechanism, rng) for mean in drawn]
-    apart = np.array([_mean_accuracy(law) for law in seen]) - _mean_accuracy(found)
+    apart = np.array([_mean_accuracy(distribution) for distribution in seen]) - _mean_accuracy(
+        found
+    )
     near = np.argsort(np.abs(apart), kind="stable")[: len(drawn) // KEPT_OF]
     centred = apart[near] - apart[near].mean()
     squares = float(centred @ centred)
@@ -183,18 +193,26 @@ def _laws_by_reports(
     return [_as_good_as(seen[at], drawn[at] - slope * apart[at]) for at in near[:worlds]]
 
 
-def _mean_accuracy(law: LabelCrowd) -> float:
-    return float(np.mean(law.accuracies or ()))
+def _mean_accuracy(distribution: LabelCrowd) -> float:
+    return float(np.mean(distribution.accuracies or ()))
 
 
-def _as_good_as(law: LabelCrowd, mean: float) -> LabelCrowd:
+def _as_good_as(distribution: LabelCrowd, mean: float) -> LabelCrowd:
     """Return a distribution with another mean accuracy, moving all workers towards 1 or a guess."""
-    skills, even, now = np.array(law.accuracies), 1.0 / law.domain.size, _mean_accuracy(law)
+    skills, even, now = (
+        np.array(distribution.accuracies),
+        1.0 / distribution.domain.size,
+        _mean_accuracy(distribution),
+    )
     mean = float(np.clip(mean, min(even, now), 1.0))
     aim = 1.0 if mean > now else even
     if mean != now:
         skills = skills + (aim - skills) * (mean - now) / (aim - now)
-    return evolve(law, accuracies=np.clip(skills, 0.0, 1.0), pull=_pull(mean, law.domain.size))
+    return evolve(
+        distribution,
+        accuracies=np.clip(skills, 0.0, 1.0),
+        pull=_pull(mean, distribution.domain.size),
+    )
 
 
 def _pull(right: float, labels: int) -> float:
@@ -203,18 +221,18 @@ def _pull(right: float, labels: int) -> float:
     return float(np.clip((right - wrong) / max(1.0 - wrong, 1e-9), 0.0, 1.0))
 
 
-def _law(
+def _distribution(
     domain: Domain, estimate: Any, rng: np.random.Generator, *, certain: bool
 ) -> CrowdAssumption:
     """Return the likeliest distribution under an estimate or, if not `certain`, a sampled one."""
     if isinstance(domain, FiniteDomain):
-        return _label_law(domain, estimate.state, rng, certain=certain)
+        return _label_distribution(domain, estimate.state, rng, certain=certain)
     if isinstance(domain, Interval):
-        return _number_law(domain, estimate, rng, certain=certain)
+        return _number_distribution(domain, estimate, rng, certain=certain)
     raise ParameterError("planning.pilot-domain-unsupported", domain=domain.example())
 
 
-def _label_law(
+def _label_distribution(
     domain: FiniteDomain, state: Any, rng: np.random.Generator, *, certain: bool
 ) -> LabelCrowd:
     prior = np.exp(state.log_priors / integer_sums.ONE)
@@ -227,11 +245,11 @@ def _label_law(
     grid = state.accuracies.shape[2]
     centres = (np.arange(grid) + 0.5) / grid
     means = state.accuracies @ centres @ prior
-    laws = np.einsum("tkg,k->tg", state.accuracies, prior).cumsum(axis=1)
+    distributions = np.einsum("tkg,k->tg", state.accuracies, prior).cumsum(axis=1)
     guessed = float(prior @ state.guesses)
     drawn = rng.random(SAMPLE)
     places = [
-        min(int(np.searchsorted(laws[t], u)), grid - 1) if t < len(means) else -1
+        min(int(np.searchsorted(distributions[t], u)), grid - 1) if t < len(means) else -1
         for t, u in zip(chosen, drawn, strict=True)
     ]
     right = np.array([centres[place] if place >= 0 else guessed for place in places])
@@ -248,7 +266,7 @@ def _label_law(
     )
 
 
-def _number_law(
+def _number_distribution(
     domain: Interval, estimate: Any, rng: np.random.Generator, *, certain: bool
 ) -> NumberCrowd:
     state, truths = estimate.state, estimate.truths_as("pandas")

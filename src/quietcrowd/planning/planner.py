@@ -166,13 +166,13 @@ def plan(
     found: dict[PlannedCell, Sequence[SimulatedError]] = {}
     done = count(1)
 
-    def told() -> None:
+    def report_progress() -> None:
         if progress is not None:
             progress(next(done), len(sizes) * draws)
 
     for size, chosen in cells.items():
         mechanisms = [cell.mechanism for cell in chosen]
-        errors = simulate_size(assumption, size, mechanisms, draws, seed, told)
+        errors = simulate_size(assumption, size, mechanisms, draws, seed, report_progress)
         plain = PlannedCell(name="none", mechanism=None, size=size)
         found.update(zip([*chosen, plain], errors, strict=True))
     return CampaignPlan(

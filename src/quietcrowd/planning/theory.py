@@ -40,25 +40,41 @@ def theory_error(
     simulations determine. None if the distribution of the reports has no known form.
     """
     worlds: Sequence[CrowdAssumption] = getattr(assumption, "worlds", (assumption,))
-    found = [_of_one_law(world, size, mechanism) for world in worlds]
+    found = [_of_one_distribution(world, size, mechanism) for world in worlds]
     known = [error for error in found if error is not None]
     return float(np.mean(known)) if len(known) == len(found) else None
 
 
-def _of_one_law(law: CrowdAssumption, size: CrowdSize, mechanism: Mechanism | None) -> float | None:
+def _of_one_distribution(
+    distribution: CrowdAssumption, size: CrowdSize, mechanism: Mechanism | None
+) -> float | None:
     channel = None if mechanism is None else mechanism.channel
-    if isinstance(law, LabelCrowd):
-        return _label_error(law, size, channel)
-    return _number_error(law, size, channel) if isinstance(law, NumberCrowd) else None
+    if isinstance(distribution, LabelCrowd):
+        return _label_error(distribution, size, channel)
+    return (
+        _number_error(distribution, size, channel)
+        if isinstance(distribution, NumberCrowd)
+        else None
+    )
 
 
-def _label_error(law: LabelCrowd, size: CrowdSize, channel: Channel | None) -> float | None:
-    labels = law.domain.size
-    skills = np.array(law.accuracies or _usual_skills(law))
-    if law.accuracies:
+def _label_error(
+    distribution: LabelCrowd, size: CrowdSize, channel: Channel | None
+) -> float | None:
+    labels = distribution.domain.size
+    skills = np.array(distribution.accuracies or _usual_skills(distribution))
+    if distribution.accuracies:
         skills = np.quantile(skills, (np.arange(QUANTILES) + 0.5) / QUANTILES)
-    guess = np.full(labels, 1 / labels) if law.guesses is None else np.array(law.guesses)
-    truths = np.full(labels, 1 / labels) if law.truths is None else np.array(law.truths)
+    guess = (
+        np.full(labels, 1 / labels)
+        if distribution.guesses is None
+        else np.array(distribution.guesses)
+    )
+    truths = (
+        np.full(labels, 1 / labels)
+        if distribution.truths is None
+        else np.array(distribution.truths)
+    )
     known = np.clip((skills - 1 / labels) / (1 - 1 / labels), 0.0, 1.0)
     told = []
     for share in known:
@@ -68,18 +84,20 @@ def _label_error(law: LabelCrowd, size: CrowdSize, channel: Channel | None) -> f
             return None
         told.append(information)
     weights = np.full(len(known), 1.0)
-    if not law.accuracies:
-        weights[:] = 1 - law.guessers
+    if not distribution.accuracies:
+        weights[:] = 1 - distribution.guessers
     error: float = _error_of_labels(labels, size.per_task * float(np.mean(weights * told)))
-    if law.pull <= (1 - law.pull) * float(np.mean(weights * known)):
+    if distribution.pull <= (1 - distribution.pull) * float(np.mean(weights * known)):
         return error
-    lured: float = (1 - law.misled) * error + law.misled * (1 - error / (labels - 1))
+    lured: float = (1 - distribution.misled) * error + distribution.misled * (
+        1 - error / (labels - 1)
+    )
     return lured
 
 
-def _usual_skills(law: LabelCrowd) -> Floats:
+def _usual_skills(distribution: LabelCrowd) -> Floats:
     apart = np.linspace(-1.5, 1.5, QUANTILES)
-    skills: Floats = np.clip(law.accuracy + law.accuracy_sd * apart, 0.0, 1.0)
+    skills: Floats = np.clip(distribution.accuracy + distribution.accuracy_sd * apart, 0.0, 1.0)
     return skills
 
 
@@ -105,14 +123,14 @@ def _pairs_of_sets(answers: Floats, channel: Channel) -> tuple[Floats, Floats]:
 
     A set contains only the first of the pair, only the second, or both or neither.
     """
-    law = channel.sets
-    assert law is not None
-    labels, members = len(answers), law.members
-    inside, outside = np.exp(law.logs)
+    distribution = channel.sets
+    assert distribution is not None
+    labels, members = len(answers), distribution.members
+    inside, outside = np.exp(distribution.logs)
     held = math.comb(labels - 3, members - 2) if members > 1 and labels > 2 else 0
     free = math.comb(labels - 3, members - 1) if labels > 2 else 0
     third = held * inside + free * outside
-    own, wrong = map(float, law.parted)
+    own, wrong = map(float, distribution.parted)
     right = np.diag(answers)[:, np.newaxis]
     rest = 1 - right - answers
 
@@ -130,8 +148,8 @@ def chernoff_information(one: npt.ArrayLike, other: npt.ArrayLike) -> float:
     With n reports, the error of the best test between both distributions falls as ``exp(-n C)``. s
     is searched in steps of .02.
     """
-    laws = np.array([one, other], np.float64)
-    return float(_information_of(laws[:1], laws[1:])[0, 0])
+    distributions = np.array([one, other], np.float64)
+    return float(_information_of(distributions[:1], distributions[1:])[0, 0])
 
 
 def _information_of(one: Floats, other: Floats) -> Floats:
@@ -150,14 +168,16 @@ def _error_of_labels(labels: int, information: float) -> float:
     return max(1.0 - float(right), 1e-12)
 
 
-def _number_error(law: NumberCrowd, size: CrowdSize, channel: Channel | None) -> float | None:
-    if law.errors:
-        sigmas = np.quantile(law.errors, (np.arange(QUANTILES) + 0.5) / QUANTILES)
+def _number_error(
+    distribution: NumberCrowd, size: CrowdSize, channel: Channel | None
+) -> float | None:
+    if distribution.errors:
+        sigmas = np.quantile(distribution.errors, (np.arange(QUANTILES) + 0.5) / QUANTILES)
         knowing = 1.0
     else:
-        sigmas = law.error * law.error_factor ** np.linspace(-1.5, 1.5, QUANTILES)
-        knowing = 1 - law.guessers
-    least = 1e-9 * (law.domain.high - law.domain.low)
+        sigmas = distribution.error * distribution.error_factor ** np.linspace(-1.5, 1.5, QUANTILES)
+        knowing = 1 - distribution.guessers
+    least = 1e-9 * (distribution.domain.high - distribution.domain.low)
     sigmas = np.maximum(sigmas, least)
     shift = None if channel is None else channel.shift
     if channel is None:
@@ -166,10 +186,10 @@ def _number_error(law: NumberCrowd, size: CrowdSize, channel: Channel | None) ->
         told = NormalLaplace(sigmas, shift.scale).fisher_information
     elif shift is not None:
         told = 1 / (sigmas**2 + shift.variance)
-    elif channel.bounded_law is not None:
-        told = 1 / (sigmas**2 + channel.bounded_law.most_variance)
+    elif channel.bounded_distribution is not None:
+        told = 1 / (sigmas**2 + channel.bounded_distribution.most_variance)
     else:
         return None
     own = 1 / max(size.per_task * knowing * float(np.mean(told)), 1e-300)
-    known = own + (law.shared * law.error) ** 2  # more answers do not reduce this
-    return math.sqrt(2 / math.pi / (1 / known + law.spread**-2.0))
+    known = own + (distribution.shared * distribution.error) ** 2  # more answers do not reduce this
+    return math.sqrt(2 / math.pi / (1 / known + distribution.spread**-2.0))

@@ -34,12 +34,12 @@ def _array(numbers: Sequence[float] | npt.NDArray[np.float64]) -> npt.NDArray[np
     return array
 
 
-def _pure(law: LossLaw) -> float:
-    return math.inf if law.lost else law.epsilon
+def _pure(distribution: LossDistribution) -> float:
+    return math.inf if distribution.lost else distribution.epsilon
 
 
 @frozen(kw_only=True, eq=False)
-class LossLaw:
+class LossDistribution:
     """Upper bounds on the distribution of a privacy loss in the worst case.
 
     `masses` and `losses`, shape (losses,), are probabilities and natural logarithms, in no order.
@@ -56,7 +56,7 @@ class LossLaw:
     pure_epsilon: float = field(default=Factory(_pure, takes_self=True))
     is_of_all_pairs: bool = False
 
-    def is_same_as(self, other: LossLaw) -> bool:
+    def is_same_as(self, other: LossDistribution) -> bool:
         """Return whether both distributions are equal."""
         return (
             np.array_equal(self.masses, other.masses)
@@ -79,7 +79,7 @@ class LossLaw:
         rounding: float = 0.0,
         *,
         is_of_all_pairs: bool = False,
-    ) -> LossLaw:
+    ) -> LossDistribution:
         """Return the distribution of ``ln(first / second)`` under `first`.
 
         Both are probabilities of shape (reports,). `epsilon` bounds every loss, and `rounding`
@@ -108,12 +108,12 @@ class ReleaseLoss:
     one draw serves all.
     """
 
-    answer: LossLaw
-    each: LossLaw
+    answer: LossDistribution
+    each: LossDistribution
     count: int
 
 
-def pure_law(epsilon: float, delta: float = 0.0) -> LossLaw:
+def pure_distribution(epsilon: float, delta: float = 0.0) -> LossDistribution:
     """Return the distribution that dominates every (epsilon, delta)-private release.
 
     With probability delta everything is disclosed; otherwise a bit is reported, correct with odds
@@ -121,15 +121,15 @@ def pure_law(epsilon: float, delta: float = 0.0) -> LossLaw:
     Composition Theorem for Differential Privacy", ICML 2015, Theorem 3.3 and its proof.
     """
     if math.isinf(epsilon):
-        return LossLaw(masses=[], losses=[], lost=1.0, epsilon=math.inf)
+        return LossDistribution(masses=[], losses=[], lost=1.0, epsilon=math.inf)
     right = 1 / (1 + math.exp(-epsilon))
     wrong = math.exp(-epsilon) / (1 + math.exp(-epsilon))
     masses = [part * (1 - delta) * (1 + 8 * _UNIT) for part in (right, wrong)]
     losses = [epsilon, -epsilon * (1 - 8 * _UNIT)]
-    return LossLaw(masses=masses, losses=losses, lost=delta, epsilon=epsilon)
+    return LossDistribution(masses=masses, losses=losses, lost=delta, epsilon=epsilon)
 
 
-def laplace_law(steps: int, scale: float, epsilon: float) -> LossLaw:
+def laplace_distribution(steps: int, scale: float, epsilon: float) -> LossDistribution:
     """Return the distribution of the loss with discrete Laplace noise.
 
     `steps` is the largest distance of two numbers and `scale` that of the noise, both in grid
@@ -137,21 +137,21 @@ def laplace_law(steps: int, scale: float, epsilon: float) -> LossLaw:
     `epsilon` is the pure loss ``steps / scale``, rounded up.
     """
     if steps > _MOST_STEPS:
-        return pure_law(epsilon)
+        return pure_distribution(epsilon)
     between = np.arange(1, steps, dtype=np.float64)
     ratio = math.exp(-1 / scale)
     masses = -math.expm1(-1 / scale) / (1 + ratio) * np.exp(-between / scale)
     losses = (steps - 2 * between) / scale
     ends = np.array([1 / (1 + ratio), math.exp(-steps / scale) / (1 + ratio)])
     every = np.concatenate([losses, [epsilon, -epsilon * (1 - 8 * _UNIT)]])
-    return LossLaw(
+    return LossDistribution(
         masses=np.concatenate([masses, ends]) * (1 + 16 * _UNIT * (1 + steps / scale)),
         losses=np.minimum(every + 8 * _UNIT * np.abs(every), epsilon),
         epsilon=epsilon,
     )
 
 
-def channel_law(weights: npt.NDArray[np.uint64], epsilon: float) -> LossLaw:
+def channel_distribution(weights: npt.NDArray[np.uint64], epsilon: float) -> LossDistribution:
     """Return a distribution of the loss that dominates all pairs of answers of a finite channel.
 
     `weights` has shape (answers, reports), and its rows have one sum. `epsilon` is ln of the
@@ -160,21 +160,21 @@ def channel_law(weights: npt.NDArray[np.uint64], epsilon: float) -> LossLaw:
     If all ordered pairs of rows contain the same pairs of weights, as in randomized response, any
     of them represents all. Otherwise the largest delta of all pairs is computed at some epsilons
     and interpolated linearly in ``exp(epsilon)``. Every delta is convex there, so the result
-    dominates all pairs. Large tables with many different pairs get `pure_law`.
+    dominates all pairs. Large tables with many different pairs get `pure_distribution`.
     """
     if not math.isfinite(epsilon):
         raise ParameterError("privacy.loss-infinite")
     if epsilon == 0:
-        return LossLaw(masses=[1.0], losses=[0.0], epsilon=0.0)
+        return LossDistribution(masses=[1.0], losses=[0.0], epsilon=0.0)
     profile = _only_profile(weights)
     if profile is not None:
         total = int(weights[0].sum())
-        return LossLaw.of_pair(
+        return LossDistribution.of_pair(
             profile[0] / total, profile[1] / total, epsilon, is_of_all_pairs=True
         )
     answers, reports = weights.shape
     if answers * (answers - 1) * reports > _MOST_TERMS:
-        return pure_law(epsilon)
+        return pure_distribution(epsilon)
     pairs = {
         _profile(one, other).tobytes(): (one, other) for one, other in permutations(weights, 2)
     }
@@ -209,7 +209,7 @@ def is_randomized_response(weights: npt.NDArray[np.uint64]) -> bool:
     return not np.ptp(weights[kept]) and not np.ptp(weights[~kept])
 
 
-def _largest_of(pairs: list[tuple[list[int], list[int]]], epsilon: float) -> LossLaw:
+def _largest_of(pairs: list[tuple[list[int], list[int]]], epsilon: float) -> LossDistribution:
     """Return a distribution with a piecewise linear delta of at least that of all pairs."""
     total = sum(pairs[0][0])
     reach = epsilon * (1 + 1e-9) + 1e-12
@@ -235,7 +235,7 @@ def _largest_of(pairs: list[tuple[list[int], list[int]]], epsilon: float) -> Los
         factor * (after - before)
         for factor, before, after in zip(factors, slopes, slopes[1:], strict=False)
     ]
-    return LossLaw(
+    return LossDistribution(
         masses=[float(mass) * (1 + _UNIT) for mass in masses],
         losses=edges,
         epsilon=reach,

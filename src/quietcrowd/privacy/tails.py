@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from quietcrowd.privacy.loss import LossLaw
-from quietcrowd.privacy.loss_distribution import LossDistribution, compose_laws, sum_losses
+from quietcrowd.privacy.loss import LossDistribution
+from quietcrowd.privacy.loss_grid import LossGrid, compose_distributions, sum_losses
 from quietcrowd.privacy.rounding import show_loss
 
 _UNIT = 2.0**-52
@@ -95,52 +95,59 @@ def tail_of_curve(curve: Iterable[tuple[float, float]], probability: float) -> f
     return min(bounds, default=math.inf)
 
 
-def composed_tail(parts: Sequence[tuple[LossLaw, int]], probability: float) -> float:
+def composed_tail(parts: Sequence[tuple[LossDistribution, int]], probability: float) -> float:
     """Return a bound on the total loss of independent releases at a probability q, rounded up.
 
     `parts` contains each distribution with its number of releases. The loss against one alternative
     row of answers to all releases, fixed beforehand, exceeds the result with a probability of at
     most q. The result never exceeds the sum of the pure losses.
     """
-    pure = sum_losses([(law.pure_epsilon, times) for law, times in parts])
-    useful = [(law, times) for law, times in parts if times and (law.epsilon or law.lost)]
+    pure = sum_losses([(distribution.pure_epsilon, times) for distribution, times in parts])
+    useful = [
+        (distribution, times)
+        for distribution, times in parts
+        if times and (distribution.epsilon or distribution.lost)
+    ]
     if probability <= 0 or not useful:
         return pure
     if probability >= 1:
         return 0.0
-    law, count = useful[0][0], sum(times for _, times in useful)
-    if count == 1 and law.is_of_all_pairs:
-        return min(pure, tail_of_law(law, probability))
-    alike = all(other.is_same_as(law) for other, _ in useful)
-    if alike and law.is_of_all_pairs and law.is_even and count <= _MOST_RELEASES:
-        return min(pure, _even_tail(law, count, probability))
-    together = compose_laws(useful)
+    distribution, count = useful[0][0], sum(times for _, times in useful)
+    if count == 1 and distribution.is_of_all_pairs:
+        return min(pure, tail_of_distribution(distribution, probability))
+    alike = all(other.is_same_as(distribution) for other, _ in useful)
+    if alike and distribution.is_of_all_pairs and distribution.is_even and count <= _MOST_RELEASES:
+        return min(pure, _even_tail(distribution, count, probability))
+    together = compose_distributions(useful)
     return pure if together is None else min(pure, _tail_of_distribution(together, probability))
 
 
-def tail_of_law(law: LossLaw, probability: float) -> float:
+def tail_of_distribution(distribution: LossDistribution, probability: float) -> float:
     """Return the least loss found that is exceeded with at most a probability.
 
-    `law` must be the distribution for exactly the two rows; a dominating one bounds no tail.
+    `distribution` must be the distribution for exactly the two rows; a dominating one bounds no
+    tail.
     """
-    order = np.argsort(law.losses)
-    losses, masses = law.losses[order], law.masses[order]
-    above = law.lost + np.cumsum(masses[::-1])[::-1] * (1 + len(masses) * _UNIT)
-    likely = np.append(above[1:], law.lost) > probability  # P(loss > losses[i]), strictly above
+    order = np.argsort(distribution.losses)
+    losses, masses = distribution.losses[order], distribution.masses[order]
+    above = distribution.lost + np.cumsum(masses[::-1])[::-1] * (1 + len(masses) * _UNIT)
+    likely = (
+        np.append(above[1:], distribution.lost) > probability
+    )  # P(loss > losses[i]), strictly above
     place = int(np.count_nonzero(likely))
     return max(0.0, float(losses[place])) if place < len(losses) else math.inf
 
 
-def _even_tail(law: LossLaw, count: int, probability: float) -> float:
+def _even_tail(distribution: LossDistribution, count: int, probability: float) -> float:
     """Return the tail if every differing answer adds 0, epsilon or its negative.
 
     Rows may differ in any number of answers, and fewer may be worse. With one, the loss epsilon
     has the probability p; with two, losses of 0 or 2 epsilon have p(1 - p) and p^2. So all numbers
     are tried.
     """
-    step = law.epsilon
-    turns = np.rint(law.losses / step).astype(np.intp)
-    one = np.bincount(turns + 1, weights=law.masses, minlength=3)
+    step = distribution.epsilon
+    turns = np.rint(distribution.losses / step).astype(np.intp)
+    one = np.bincount(turns + 1, weights=distribution.masses, minlength=3)
     sums: npt.NDArray[np.float64] = np.ones(1)
     largest = 0
     for differing in range(1, count + 1):
@@ -151,7 +158,7 @@ def _even_tail(law: LossLaw, count: int, probability: float) -> float:
     return largest * step * (1 + 4 * _UNIT)
 
 
-def _tail_of_distribution(together: LossDistribution, probability: float) -> float:
+def _tail_of_distribution(together: LossGrid, probability: float) -> float:
     low, high = together.epsilon(probability), together.epsilon(probability / 1000)
     if not math.isfinite(high):
         high = together.last_loss

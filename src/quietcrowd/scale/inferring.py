@@ -16,7 +16,7 @@ from rich.progress import Progress
 
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
-from quietcrowd.formats.files import check_folder, refuse_overwriting, replacing
+from quietcrowd.formats.files import check_folder, replacing, require_no_overwriting
 from quietcrowd.formats.registry import check_target, write_table
 from quietcrowd.frames import positions_by_text
 from quietcrowd.inference.estimate import worker_columns
@@ -220,7 +220,9 @@ def _check_targets(
     check_folder(target)
     if workers is not None:
         check_target(Path(workers))
-    refuse_overwriting(store.folder, target, None if workers is None else Path(workers), checkpoint)
+    require_no_overwriting(
+        store.folder, target, None if workers is None else Path(workers), checkpoint
+    )
     return target
 
 

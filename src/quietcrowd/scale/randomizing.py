@@ -16,7 +16,7 @@ from rich.progress import Progress
 
 from quietcrowd.answers import Answers
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.formats.files import new_folder, refuse_overwriting
+from quietcrowd.formats.files import new_folder, require_no_overwriting
 from quietcrowd.frames import offsets_of, positions_by_text, sort_rows
 from quietcrowd.inference.loop import threads_of
 from quietcrowd.mechanisms.mechanism import Mechanism
@@ -94,7 +94,7 @@ def randomize_store(
     threads = threads_of(n_jobs)
     seed = None if random_state is None else seed_of(random_state)
     taskwise = check_randomizable(store, mechanism, participation_is_public=participation_is_public)
-    refuse_overwriting(store.folder, Path(folder))
+    require_no_overwriting(store.folder, Path(folder))
     listed = _listed(store, tasks, workers)
     ids = _sorted(store.workers if listed is None else listed.workers)
     if taskwise.every_task:

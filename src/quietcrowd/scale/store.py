@@ -130,7 +130,9 @@ class Store:
             high=self.high,
             channel=None if self.mechanism is None else self.mechanism.worker_channel,
             participation=self.participation,
-            report_law=None if self.mechanism is None else self.mechanism.report_law,
+            report_distribution=None
+            if self.mechanism is None
+            else self.mechanism.report_distribution,
         )
 
     @cached_property

@@ -148,12 +148,12 @@ class CrowdDensity:
         """
         if weighting is not None:
             check_choice("weighting", weighting, get_args(Weighting))
-        weights = self.learnt_weights(weighting or self.method.weights)
+        weights = self.unfloored_weights(weighting or self.method.weights)
         if weighting is None and self.method.floor > 0:
             return floored_weights(self.claims.offsets, weights, self.method.floor)
         return weights
 
-    def learnt_weights(self, weighting: Weighting) -> npt.NDArray[np.float64]:
+    def unfloored_weights(self, weighting: Weighting) -> npt.NDArray[np.float64]:
         """Return weights of a kind, without a floor."""
         weights: npt.NDArray[np.float64] = getattr(self, f"{weighting}_weights")
         return weights
@@ -286,7 +286,7 @@ class CrowdDensity:
             method,
             self.claims.offsets,
             self.values,
-            weights=self.learnt_weights(method.weights),
+            weights=self.unfloored_weights(method.weights),
             bandwidths=self.bandwidths,
             low=low,
         )

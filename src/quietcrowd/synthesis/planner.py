@@ -164,7 +164,7 @@ def typical_counts(blur: Blur, users: int, width: float) -> npt.NDArray[np.float
         return certain
     steps = np.arange(-blur.reach, blur.reach + 1)
     buckets = np.floor(blur.falls[np.abs(steps)]).astype(np.intp)
-    law = blur.weights[np.abs(steps)].astype(np.float64)
+    distribution = blur.weights[np.abs(steps)].astype(np.float64)
     chosen = np.zeros(LEVELS + 1)
     farthest = 5 * math.hypot(width, 1.0)
     for candidate in np.linspace(-farthest, farthest, PLACES):
@@ -172,7 +172,7 @@ def typical_counts(blur: Blur, users: int, width: float) -> npt.NDArray[np.float
         claims = np.exp(-0.5 * near * near) / (width * blur.cells * math.sqrt(2 * math.pi))
         inside = np.minimum(np.bincount(buckets, claims), 1.0)
         levels = np.rint(inside * LEVELS).astype(np.intp)
-        chosen += np.bincount(levels, np.bincount(buckets, claims * law), LEVELS + 1)
+        chosen += np.bincount(levels, np.bincount(buckets, claims * distribution), LEVELS + 1)
     found = np.zeros(users + 1)
     for level in np.flatnonzero(chosen):
         if level == LEVELS:

@@ -240,7 +240,7 @@ class SyntheticClaims:
         return to_native(columns, "pandas")
 
     @property
-    def refused(self) -> Any:
+    def unreleased(self) -> Any:
         """Dataframe of the tasks that were not released: ``task``, ``users``, ``reason``."""
         refused = np.flatnonzero(self.attempts == 0)
         reasons = [

@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from quietcrowd.answers import Answers, DroppedRows
 from quietcrowd.domains import Domain, FiniteDomain, Interval
-from quietcrowd.mechanisms.channels.bounded_law import TOTAL, BoundedLaw
+from quietcrowd.mechanisms.channels.bounded_distribution import TOTAL, BoundedDistribution
 from quietcrowd.mechanisms.channels.grid import Grid
 from quietcrowd.mechanisms.channels.noise import Noise, Shift
-from quietcrowd.mechanisms.channels.set_law import SetLaw
+from quietcrowd.mechanisms.channels.set_distribution import SetDistribution
 from quietcrowd.mechanisms.channels.sketch import UNIT, upper_triangle
 from quietcrowd.mechanisms.matrix_factorization import MatrixFactorization
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
@@ -106,15 +106,15 @@ def _check_noise(mechanism: Mechanism, workers: int = 30_000) -> None:
         _check_shift_noise(mechanism, shift, workers // (20 if slow > 2 else 3))
     elif mechanism.channel.sets is not None:
         _check_set_noise(mechanism, mechanism.channel.sets, workers)
-    elif mechanism.channel.bounded_law is not None:
-        _check_bounded_noise(mechanism, mechanism.channel.bounded_law, workers)
+    elif mechanism.channel.bounded_distribution is not None:
+        _check_bounded_noise(mechanism, mechanism.channel.bounded_distribution, workers)
     elif isinstance(mechanism, MatrixFactorization):
         _check_sketch_noise(mechanism)
     else:
-        _check_table_noise(mechanism, _listed_law(mechanism), workers)
+        _check_table_noise(mechanism, _listed_distribution(mechanism), workers)
 
 
-def _listed_law(mechanism: Mechanism) -> npt.NDArray[np.float64]:
+def _listed_distribution(mechanism: Mechanism) -> npt.NDArray[np.float64]:
     domain, reports = mechanism.domain, mechanism.report_domain
     assert isinstance(domain, FiniteDomain), "noise cannot be checked: there are too many answers"
     assert isinstance(reports, FiniteDomain | OrNull), "noise cannot be checked: too many reports"
@@ -146,22 +146,22 @@ def _check_table_noise(mechanism: Mechanism, table: npt.NDArray[np.float64], wor
         _check_counts(counts, table[answer], len(reports))
 
 
-def _check_set_noise(mechanism: Mechanism, law: SetLaw, workers: int) -> None:
-    shown = np.arange(min(law.labels, 3))
+def _check_set_noise(mechanism: Mechanism, distribution: SetDistribution, workers: int) -> None:
+    shown = np.arange(min(distribution.labels, 3))
     codes = shown[np.arange(workers) % len(shown)].astype(mechanism.domain.dtype)
     nobody_silent = np.zeros(workers, np.bool_)
     given = mechanism.randomize(_one_each(mechanism.domain, codes, nobody_silent)).table.values
     for answer in shown:
         reports = given[codes == answer]
-        held = sets_with(reports, law.labels, law.members).sum(axis=0)
-        expected = np.full(law.labels, float(law.held_other))
-        expected[answer] = float(law.held)
+        held = sets_with(reports, distribution.labels, distribution.members).sum(axis=0)
+        expected = np.full(distribution.labels, float(distribution.held_other))
+        expected[answer] = float(distribution.held)
         _check_counts(held, expected, len(reports))
-        if law.count <= _FEW_SETS:
+        if distribution.count <= _FEW_SETS:
             likely = np.exp(
-                mechanism.channel.log_likelihood(np.arange(law.count), np.array([answer]))
+                mechanism.channel.log_likelihood(np.arange(distribution.count), np.array([answer]))
             )
-            _check_counts(np.bincount(reports, minlength=law.count), likely, len(reports))
+            _check_counts(np.bincount(reports, minlength=distribution.count), likely, len(reports))
 
 
 def _ends_of(
@@ -176,16 +176,20 @@ def _ends_of(
     return values, grid.places(ends)
 
 
-def _check_bounded_noise(mechanism: Mechanism, law: BoundedLaw, workers: int) -> None:
+def _check_bounded_noise(
+    mechanism: Mechanism, distribution: BoundedDistribution, workers: int
+) -> None:
     kinds = np.arange(workers) % 2
-    values, places = _ends_of(mechanism, law.grid, kinds)
+    values, places = _ends_of(mechanism, distribution.grid, kinds)
     given = mechanism.randomize(_one_each(mechanism.domain, values, kinds == 2)).table.values
-    every = np.arange(law.reports)
-    parts = np.where(np.isin(every, law.ends), every, -1 - 8 * every // law.reports)
+    every = np.arange(distribution.reports)
+    parts = np.where(
+        np.isin(every, distribution.ends), every, -1 - 8 * every // distribution.reports
+    )
     _, parts = np.unique(parts, return_inverse=True)
     for kind, place in enumerate(places):
         chances = np.zeros(int(parts.max()) + 1)
-        np.add.at(chances, parts, law.weights(every, int(place)) / TOTAL)
+        np.add.at(chances, parts, distribution.weights(every, int(place)) / TOTAL)
         reports = parts[given[kinds == kind]]
         _check_counts(np.bincount(reports, minlength=len(chances)), chances, len(reports))
 
@@ -196,16 +200,16 @@ def _check_shift_noise(mechanism: Mechanism, shift: Shift, workers: int) -> None
     reports = mechanism.randomize(_one_each(mechanism.domain, values, kinds == 2))
     for kind in (0, 1):
         noise = reports.table.values[kinds == kind].astype(np.int64) - places[kind]
-        _check_law(noise, shift.noise)
+        _check_distribution(noise, shift.noise)
     bit = mechanism.channel.participation
     if bit is not None:
         assert reports.participation is not None
         bits = np.rint(reports.participation / bit.grid.step).astype(np.int64)
-        _check_law(bits[kinds < 2] - bit.grid.steps, bit.noise)
-        _check_law(bits[kinds == 2], bit.noise)
+        _check_distribution(bits[kinds < 2] - bit.grid.steps, bit.noise)
+        _check_distribution(bits[kinds == 2], bit.noise)
     if mechanism.filling_places is not None:
         filled = reports.table.values[kinds == 2].astype(np.int64)
-        _check_law(filled, shift.noise, mechanism.filling_places.astype(np.int64))
+        _check_distribution(filled, shift.noise, mechanism.filling_places.astype(np.int64))
 
 
 def _check_sketch_noise(mechanism: MatrixFactorization) -> None:
@@ -228,20 +232,20 @@ def _check_sketch_noise(mechanism: MatrixFactorization) -> None:
     if mechanism.variant == "ridge":
         whole = moments / UNIT + mechanism.ridge * np.eye(rank)
         sums = np.einsum("wij,wj->wi", whole, sums) * (UNIT / channel.grid.step)
-    _check_law(np.rint(sums - exact).astype(np.int64).reshape(-1), channel.noise)
+    _check_distribution(np.rint(sums - exact).astype(np.int64).reshape(-1), channel.noise)
     noise = channel.moment_noise(profile)
     if noise is not None:
         upper = moments[:, *upper_triangle(rank)]
-        _check_law((reports.sketches[:, rank:] - upper).reshape(-1), noise)
+        _check_distribution((reports.sketches[:, rank:] - upper).reshape(-1), noise)
 
 
-def _check_law(
-    noisy: npt.NDArray[np.int64], law: Noise, places: npt.NDArray[np.int64] = _ORIGIN
+def _check_distribution(
+    noisy: npt.NDArray[np.int64], distribution: Noise, places: npt.NDArray[np.int64] = _ORIGIN
 ) -> None:
     """Compare binned counts with a mixture of noise around equally likely positions."""
-    step = max(1.0, law.scale / 2)
+    step = max(1.0, distribution.scale / 2)
     edges = np.unique(np.rint(places.mean() + step * np.arange(-6, 7)).astype(np.int64))
-    below = law.below(edges[:, np.newaxis] - places[np.newaxis, :]).mean(axis=1)
+    below = distribution.below(edges[:, np.newaxis] - places[np.newaxis, :]).mean(axis=1)
     counts = np.bincount(np.searchsorted(edges, noisy, side="right"), minlength=len(edges) + 1)
     _check_counts(counts, np.diff(below, prepend=0.0, append=1.0), len(noisy))
 

@@ -25,10 +25,12 @@ every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
 def test_the_exact_loss_is_that_of_the_whole_table(kind, epsilon):
     mechanism = kind(domain=NUMBERS, epsilon=epsilon, step=0.25)
-    law = mechanism.channel.law
-    table = law.weights(np.arange(law.reports), np.arange(law.steps + 1)[:, np.newaxis])
+    distribution = mechanism.channel.distribution
+    table = distribution.weights(
+        np.arange(distribution.reports), np.arange(distribution.steps + 1)[:, np.newaxis]
+    )
     worst = max(Fraction(int(column.max()), int(column.min())) for column in table.T)
-    exact = plan_bounded(mechanism, law, 3).exact
+    exact = plan_bounded(mechanism, distribution, 3).exact
     assert exact.epsilon == log_ratio_up(worst) == mechanism.guarantee().epsilon
     assert exact.total_epsilon == pytest.approx(3 * exact.epsilon)
     if exact.delta_at is not None:

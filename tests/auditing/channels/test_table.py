@@ -13,7 +13,7 @@ from quietcrowd.auditing.attack import Observed
 from quietcrowd.auditing.channels.table import plan_sets, table_delta, table_epsilon, worst_rows
 from quietcrowd.mechanisms import SubsetSelection
 from quietcrowd.mechanisms.channels import SetChannel
-from quietcrowd.mechanisms.channels.set_law import SetLaw
+from quietcrowd.mechanisms.channels.set_distribution import SetDistribution
 from quietcrowd.report_domains import sets_with
 
 WEIGHTS = np.array([[4, 2, 2], [1, 5, 2], [2, 4, 2]], np.uint64)
@@ -97,9 +97,9 @@ MECHANISM = SubsetSelection(domain=LEVELS, epsilon=1.0)
 
 
 def test_the_exact_loss_and_delta_are_those_of_all_sets():
-    law = MECHANISM.channel.sets
-    plan = plan_sets(law, answers=3)
-    logs = law.log_likelihood(np.arange(law.count), np.arange(6)[:, np.newaxis])
+    distribution = MECHANISM.channel.sets
+    plan = plan_sets(distribution, answers=3)
+    logs = distribution.log_likelihood(np.arange(distribution.count), np.arange(6)[:, np.newaxis])
     assert plan.exact.epsilon == pytest.approx(np.ptp(logs, axis=0).max())
     assert plan.exact.total_epsilon == pytest.approx(3 * plan.exact.epsilon)
     for epsilon in (0.0, 0.4, 1.1):
@@ -111,11 +111,11 @@ def test_the_exact_loss_and_delta_are_those_of_all_sets():
 
 
 def test_the_score_is_the_log_ratio_of_the_two_answers():
-    law = MECHANISM.channel.sets
-    [attack, *_] = plan_sets(law, answers=1).attacks
-    reports = np.arange(law.count)
-    logs = law.log_likelihood(reports, np.array([[0], [1]]))
-    cells = np.append(reports, [law.count, np.nan]).astype(np.float64)[:, np.newaxis]
+    distribution = MECHANISM.channel.sets
+    [attack, *_] = plan_sets(distribution, answers=1).attacks
+    reports = np.arange(distribution.count)
+    logs = distribution.log_likelihood(reports, np.array([[0], [1]]))
+    cells = np.append(reports, [distribution.count, np.nan]).astype(np.float64)[:, np.newaxis]
     scores = attack.score(Observed(cells=cells, bits=None, sketches=None, counts=np.ones(0)))
     assert scores[:-2] == pytest.approx(logs[0] - logs[1], abs=1e-12)
     assert np.isnan(scores[-2:]).all()
@@ -151,7 +151,7 @@ def test_who_holds_the_answer_too_often_is_convicted():
 
 
 def test_held_labels_are_those_of_the_set():
-    law = SetLaw(labels=6, members=3, inside=2, outside=1)
-    held = sets_with(np.arange(law.count), 6, 3)
-    assert held.sum(axis=1).tolist() == [3] * law.count
-    assert SetChannel(law=law).sets is law
+    distribution = SetDistribution(labels=6, members=3, inside=2, outside=1)
+    held = sets_with(np.arange(distribution.count), 6, 3)
+    assert held.sum(axis=1).tolist() == [3] * distribution.count
+    assert SetChannel(distribution=distribution).sets is distribution

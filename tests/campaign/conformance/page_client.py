@@ -42,7 +42,7 @@ class PageClient:
         return cls(page, PageDevice.of(browser.new_page()))
 
     def read(self, campaign, asked=None):
-        """Return losses, sentences and the law of a configuration, or that it is refused."""
+        """Return losses, sentences and distribution of a configuration, or that it is refused."""
         return self.page.evaluate(CALL, ["read", spelled(campaign), asked])
 
     def questions(self, campaign, listed=None):

@@ -611,8 +611,8 @@ def test_frequencies_of_what_is_sent_are_those_of_the_table(tmp_path, name):
             for item in upload_of(client).items:
                 counts[item["value"]] += 1
         for value, count in enumerate(counts):
-            law = table[answer][value] / 2**32
-            assert binomtest(count, sum(counts), law).pvalue > 1e-8
+            distribution = table[answer][value] / 2**32
+            assert binomtest(count, sum(counts), distribution).pvalue > 1e-8
 
 
 @pytest.mark.nightly

@@ -81,7 +81,7 @@ def test_what_was_sent_is_sent_and_the_rest_is_drawn(tmp_path):
 @pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize("first", [0, nightly(1)])
-def test_copies_have_the_law_of_the_answer_to_the_first(tmp_path, first):
+def test_copies_have_the_distribution_of_the_answer_to_the_first(tmp_path, first):
     """Of 1,500 questions with two copies, whose answers differ; rejected once in 10^8 runs."""
     data = [{"question": f"Is it {place // 2}?"} for place in range(3_000)]
 

@@ -1,4 +1,4 @@
-"""What is said of the law, beside what devices draw."""
+"""What is said of the distribution, beside what devices draw."""
 
 import re
 
@@ -12,12 +12,12 @@ from quietcrowd.mechanisms.channels import TableChannel
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_every_mechanism_has_its_law_in_sentences(name):
-    law = noise_sentences(MECHANISMS[name], 20)
-    assert all(sentence.endswith(".") for sentence in law)
-    assert re.search(r"\d", law[0])
+def test_every_mechanism_has_its_distribution_in_sentences(name):
+    distribution = noise_sentences(MECHANISMS[name], 20)
+    assert all(sentence.endswith(".") for sentence in distribution)
+    assert re.search(r"\d", distribution[0])
     again = "same report again" if MECHANISMS[name].name in ("one-layer", "laplace") else "fresh"
-    assert again in law[-1]
+    assert again in distribution[-1]
 
 
 @pytest.mark.parametrize("name", ["one-layer", "one-layer with NULL", "two-layer"])

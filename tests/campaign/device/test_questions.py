@@ -69,7 +69,7 @@ def test_a_stored_report_is_read_in_any_order_of_labels(name, seed, drawn):
     assert shown[0] == shown[1]
 
 
-def test_another_law_is_another_channel():
+def test_another_distribution_is_another_channel():
     laplace = MECHANISMS["laplace"]
     hashes = {
         channel_hash(one)

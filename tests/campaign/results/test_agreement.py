@@ -196,12 +196,12 @@ def test_the_agreement_of_sets_is_that_of_the_labels_they_share(set_size):
     reports = mechanism.simulate(answers, random_state=rng)
     sets = mechanism.report_domain.members_of(reports.table.values)
     held = np.array([[label in one for label in domain.labels] for one in sets], int)
-    tasks, law = reports.table.task_codes, mechanism.channel.sets
+    tasks, distribution = reports.table.task_codes, mechanism.channel.sets
     pairs = (tasks[:, np.newaxis] == tasks) & ~np.eye(len(tasks), dtype=bool)
     common = (held @ held.T)[pairs]
     found = agreement(reports)
     assert found.reports == pytest.approx(common.mean() / set_size)
-    inside, other = float(law.held), float(law.held_other)
+    inside, other = float(distribution.held), float(distribution.held_other)
     told = (common - 2 * set_size * other + 5 * other**2) / (inside - other) ** 2
     assert found.answers == pytest.approx(told.mean())
     true = (answers.values[:, np.newaxis] == answers.values)[pairs].mean()
@@ -273,7 +273,7 @@ def test_few_reports_are_not_judged():
         qc.RandomizedResponse(domain=qc.Categorical(range(2)), epsilon=0.0),
         qc.RandomizedResponse(domain=qc.Categorical(range(2)), epsilon=1.0, null="category"),
     ],
-    ids=["unknown laws", "nothing told", "every task"],
+    ids=["unknown distributions", "nothing told", "every task"],
 )
 def test_nobody_is_named_where_nothing_bounds_the_agreement(mechanism):
     reports = mechanism.randomize(crowd_of(2, (0.99, 1.0), workers=40))

@@ -113,19 +113,22 @@ def refusal(waiting):
 
 
 def test_who_is_known_is_let_in_and_counted():
-    door, worker = admission(_CREDENTIAL), asker("GET", "/api/v1/me", CREDENTIAL)
-    seen = [refusal(door.admit(worker, request())) for _ in range(3)]
+    middleware, worker = admission(_CREDENTIAL), asker("GET", "/api/v1/me", CREDENTIAL)
+    seen = [refusal(middleware.admit(worker, request())) for _ in range(3)]
     assert seen == [None, "too-many-requests", "too-many-requests"]
 
 
 def test_all_strangers_share_one_bucket_and_wait_where_it_is_empty():
     held = []
-    door = admission(burst=2, held=held)
+    middleware = admission(burst=2, held=held)
     strangers = [
         asker("GET", path, new_token(prefix))
         for path, prefix in [("/api/v1/me", "qcw_"), ("/api/v1/campaigns", "qck_")] * 2
     ]
-    seen = [refusal(door.admit(one, request())) for one in [*strangers, asker("GET", "/api/v1/me")]]
+    seen = [
+        refusal(middleware.admit(one, request()))
+        for one in [*strangers, asker("GET", "/api/v1/me")]
+    ]
     assert seen == ["credential"] * 2 + ["too-many-requests"] * 3
     assert len(held) == 3
 
@@ -133,12 +136,12 @@ def test_all_strangers_share_one_bucket_and_wait_where_it_is_empty():
 def test_links_of_dashboards_that_are_no_more_are_told_so_by_their_routes():
     reading = asker("GET", f"/api/v1/campaigns/{CAMPAIGN}", TOKEN)
     exchanging = asker("POST", f"/api/v1/campaigns/{CAMPAIGN}/dashboard-tokens", CODE)
-    door = admission(burst=2, held=[])
-    seen = [refusal(door.admit(one, request())) for one in (reading, exchanging, reading)]
+    middleware = admission(burst=2, held=[])
+    seen = [refusal(middleware.admit(one, request())) for one in (reading, exchanging, reading)]
     assert seen == [None, None, "too-many-requests"]
-    assert door.lookups.asked == [("token", True), ("code", False), ("token", True)]
-    door.learn(reading, HTTPStatus.UNAUTHORIZED)
-    assert door.lookups.forgotten == []
+    assert middleware.lookups.asked == [("token", True), ("code", False), ("token", True)]
+    middleware.learn(reading, HTTPStatus.UNAUTHORIZED)
+    assert middleware.lookups.forgotten == []
 
 
 def test_a_key_that_has_ended_is_told_so_again(start_server):
@@ -155,21 +158,23 @@ UNCOUNTED = ["/api/v1/healthz", "/api/v1/readyz", "/worker/worker.css", f"/j/{CA
 
 @pytest.mark.parametrize("path", UNCOUNTED)
 def test_pages_and_health_are_for_all_as_often_as_they_ask(path):
-    door = admission()
-    assert [refusal(door.admit(asker("GET", path), request())) for _ in range(3)] == [None] * 3
-    assert door.lookups.asked == []
+    middleware = admission()
+    assert [refusal(middleware.admit(asker("GET", path), request())) for _ in range(3)] == [
+        None
+    ] * 3
+    assert middleware.lookups.asked == []
 
 
 def test_where_nothing_is_wanted_each_source_has_a_bucket():
     held = []
-    door = admission(burst=3, held=held)
+    middleware = admission(burst=3, held=held)
     askers = [asker("GET", path) for path in PUBLIC] + [asker("SECRET", "/api/v1/x", KEY)]
     for place in (1, 2):
-        seen = [refusal(door.admit(one, request(f"192.0.2.{place}"))) for one in askers]
+        seen = [refusal(middleware.admit(one, request(f"192.0.2.{place}"))) for one in askers]
         assert seen == [None] * 3 + ["too-many-requests"]
     assert len(held) == 2
-    assert refusal(door.admit(asker("GET", "/api/v1/me"), request())) == "credential"
-    assert door.lookups.asked == []
+    assert refusal(middleware.admit(asker("GET", "/api/v1/me"), request())) == "credential"
+    assert middleware.lookups.asked == []
 
 
 _OPEN = Shown("open-campaign", bytes.fromhex(CAMPAIGN))
@@ -186,39 +191,39 @@ _OPEN = Shown("open-campaign", bytes.fromhex(CAMPAIGN))
 )
 def test_who_is_new_needs_room_where_anybody_may_join(known, room, seen):
     held = []
-    door = admission(*known, held=held, room=room)
-    assert refusal(door.admit(asker("PUT", JOINING, CREDENTIAL), request())) == seen
+    middleware = admission(*known, held=held, room=room)
+    assert refusal(middleware.admit(asker("PUT", JOINING, CREDENTIAL), request())) == seen
     assert len(held) == (seen is not None)
-    assert not any(remember for _, remember in door.lookups.asked)
+    assert not any(remember for _, remember in middleware.lookups.asked)
 
 
 @pytest.mark.parametrize("known", [(), (_CREDENTIAL,)])
 def test_those_who_join_count_as_their_sources_do(known):
     held = []
-    door = admission(*known, burst=2, held=held)
+    middleware = admission(*known, burst=2, held=held)
     newcomer, public = asker("PUT", JOINING, CREDENTIAL), asker("GET", PUBLIC[0])
     for place in (1, 2):
         where = request(f"192.0.2.{place}")
-        seen = [refusal(door.admit(one, where)) for one in (newcomer, public, newcomer)]
+        seen = [refusal(middleware.admit(one, where)) for one in (newcomer, public, newcomer)]
         assert seen == [None, None, "too-many-requests"]
     assert len(held) == 2
-    assert door.lookups.asked == []
+    assert middleware.lookups.asked == []
 
 
 def test_answers_say_who_is_known():
-    door = admission()
+    middleware = admission()
     newcomer, worker = (
         asker(method, path, CREDENTIAL)
         for method, path in (("PUT", JOINING), ("GET", "/api/v1/me"))
     )
     for status in (HTTPStatus.OK, HTTPStatus.UNAUTHORIZED):
-        door.learn(worker, status)
-    assert door.lookups.forgotten == [_CREDENTIAL]
-    door.learn(newcomer, HTTPStatus.FORBIDDEN)
-    assert door.lookups.known == set()
-    door.learn(newcomer, HTTPStatus.CREATED)
-    assert door.lookups.known == {_CREDENTIAL}
-    door.learn(asker("GET", "/api/v1/me"), HTTPStatus.UNAUTHORIZED)
+        middleware.learn(worker, status)
+    assert middleware.lookups.forgotten == [_CREDENTIAL]
+    middleware.learn(newcomer, HTTPStatus.FORBIDDEN)
+    assert middleware.lookups.known == set()
+    middleware.learn(newcomer, HTTPStatus.CREATED)
+    assert middleware.lookups.known == {_CREDENTIAL}
+    middleware.learn(asker("GET", "/api/v1/me"), HTTPStatus.UNAUTHORIZED)
 
 
 @pytest.mark.usefixtures("held_briefly")
@@ -505,11 +510,11 @@ def test_failures_of_requesters_have_a_time_and_an_id_and_those_of_workers_have_
 
 
 def test_what_comes_on_top_of_too_much_is_refused_for_a_while(start_server, monkeypatch):
-    gate, arrived = threading.Event(), threading.Event()
+    middleware, arrived = threading.Event(), threading.Event()
 
     def wait(*_, **__):
         arrived.set()
-        assert gate.wait(LONG)
+        assert middleware.wait(LONG)
         raise ProblemError("not-found", "It was held up.")
 
     monkeypatch.setattr("quietcrowd.campaign.server.api.participants.public_campaign", wait)
@@ -522,7 +527,7 @@ def test_what_comes_on_top_of_too_much_is_refused_for_a_while(start_server, monk
         check_problem(refused, 503, "busy")
         assert refused.headers["retry-after"] == "1"
         assert own.client().get("/healthz").status_code == 200
-        gate.set()
+        middleware.set()
         check_problem(first.result(), 404, "not-found")
     check_problem(own.client().get(path), 404, "not-found")
 
@@ -587,12 +592,12 @@ def test_who_sends_nothing_more_keeps_nobody_from_being_served(start_server, hea
     with ExitStack() as held:
         for _ in range(70):
             held.enter_context(connect(own)).sendall(shown(desk) + head + b"\r\n\r\n")
-        assert in_time(lambda: own.app.state.door.incoming.waiting == 70)
+        assert in_time(lambda: own.app.state.shared.incoming.waiting == 70)
         worker.send_values(1, 0)
         with connect(own) as whole:
             whole.sendall(HEAD + b"Content-Length: 2\r\n\r\n{}")
             assert whole.recv(12) == b"HTTP/1.1 401"
-    assert in_time(lambda: own.app.state.door.incoming.waiting == 0)
+    assert in_time(lambda: own.app.state.shared.incoming.waiting == 0)
 
 
 def read_all(connection):
@@ -605,7 +610,7 @@ def read_all(connection):
 
 def test_a_body_has_to_come_in_time(start_server):
     own = start_server()
-    own.app.state.door.incoming.patience = 0.2
+    own.app.state.shared.incoming.patience = 0.2
     with connect(own) as slow:
         slow.sendall(shown(new_desk(own)) + b"Content-Length: 2\r\n\r\n{")
         answer = read_all(slow)

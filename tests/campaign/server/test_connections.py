@@ -21,7 +21,12 @@ from uvicorn.server import ServerState
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.results.exports import ReportExport
 from quietcrowd.campaign.server import start
-from quietcrowd.campaign.server.connections import Door, is_whole_post, open_door, shedding_protocol
+from quietcrowd.campaign.server.connections import (
+    SharedState,
+    is_whole_post,
+    make_shared_state,
+    shedding_protocol,
+)
 from quietcrowd.campaign.server.incoming import IncomingBodies, TurningAway
 from quietcrowd.campaign.server.limits import OpenConnections, RateLimits, Sources
 from quietcrowd.campaign.server.metrics.counters import Tally
@@ -42,7 +47,7 @@ WHOLE = HEAD + b"Content-Length: 2\r\n\r\n{}"
 def connection(start_server):
     """Return a connection to a server that waits briefly for the head of a request."""
     own = start_server()
-    own.app.state.door.incoming.patience = PATIENCE
+    own.app.state.shared.incoming.patience = PATIENCE
     with connected(own) as opened:
         yield opened
 
@@ -58,8 +63,8 @@ def known(start_server):
     own = start_server()
     with connected(own) as opened:
         assert answer(opened, REQUEST)[0] == 200
-        own.app.state.door.incoming.patience = 0.0
-        yield opened, own.app.state.door
+        own.app.state.shared.incoming.patience = 0.0
+        yield opened, own.app.state.shared
 
 
 @pytest.mark.grid
@@ -94,10 +99,10 @@ def test_between_two_requests_there_is_time(known):
 
 
 def test_an_answer_may_take_its_time(known, monkeypatch):
-    opened, door = known
+    opened, shared = known
 
     def ask_meanwhile(*_, **__):
-        door.incoming.patience = LONG  # for others
+        shared.incoming.patience = LONG  # for others
         with socket.create_connection(opened.getpeername(), timeout=LONG) as other:
             assert answer(other, REQUEST)[0] == 200
         raise ProblemError("not-found", "after a while")
@@ -143,13 +148,13 @@ def connection_of(loop, transport):
     """Return a connection of an event loop."""
     config = uvicorn.Config(lambda: None, log_config=None)
     limits = RateLimits(rate=0, burst=1)
-    door = Door(
+    shared = SharedState(
         at_once=1,
         connections=OpenConnections(most=1, each=1, limits=limits, sources=Sources()),
         incoming=IncomingBodies(),
         turning_away=TurningAway(),
     )
-    kind = shedding_protocol(door)
+    kind = shedding_protocol(shared)
     connection = kind(config=config, server_state=ServerState(), app_state={}, _loop=loop)
     connection.transport = transport
     return connection
@@ -300,10 +305,10 @@ def test_all_of_this_holds_with_the_newest_uvicorn(tmp_path):
 
 @pytest.fixture
 def opened(tmp_path, monkeypatch):
-    """Return a way to open the door of a server that may have 1,024 files open."""
+    """Return a way to make the shared state of a server that may have 1,024 files open."""
     monkeypatch.setattr(start, "file_limit", lambda: 1_024)
     database = Database.open(f"sqlite:///{tmp_path}/q.db")
-    yield lambda **changed: open_door(Settings(**changed), database, Tally())
+    yield lambda **changed: make_shared_state(Settings(**changed), database, Tally())
     database.close()
 
 
@@ -329,8 +334,8 @@ def test_sources_are_those_of_the_proxy(opened):
 
 
 def test_what_is_coming_in_or_turned_away_is_not_worked_on(opened):
-    door = opened(at_once=2)
-    assert [door.is_full(requests) for requests in (1, 2)] == [False, True]
-    door.incoming.waiting += 1
-    door.turning_away.held += 1
-    assert [door.is_full(requests) for requests in (3, 4)] == [False, True]
+    shared = opened(at_once=2)
+    assert [shared.is_full(requests) for requests in (1, 2)] == [False, True]
+    shared.incoming.waiting += 1
+    shared.turning_away.held += 1
+    assert [shared.is_full(requests) for requests in (3, 4)] == [False, True]

@@ -14,7 +14,7 @@ from quietcrowd.campaign.server.in_flight import (
 
 def enter(in_flight, size, credential):
     """Count a request where there is room for it, and return whether there was."""
-    room = in_flight.has_room(size) and in_flight.has_share(credential)
+    room = in_flight.has_capacity(size) and in_flight.has_share(credential)
     if room:
         in_flight.enter(size, credential)
     return room
@@ -71,7 +71,7 @@ def test_answers_that_wait_to_be_taken_count_with_their_bytes():
     assert not in_flight.hold(other, 20, b"me")  # a quarter is one's share
     assert in_flight.hold(other, 70, b"you")
     assert not in_flight.hold(third, 20, b"third")
-    assert not in_flight.has_room(20)
+    assert not in_flight.has_capacity(20)
     assert not in_flight.has_share(b"you")
     in_flight.count(other, -70, b"you")
     assert in_flight.hold(third, 20, b"third")

@@ -109,7 +109,7 @@ def refused(name, headers, parts, turning_away=None):
 
     scope = {"type": "http", "method": "POST", "path": "/", "headers": headers}
     problem = ProblemError(name, "It is so.")
-    asyncio.run(turned.refuse(problem, scope, receive, send))
+    asyncio.run(turned.reject(problem, scope, receive, send))
     assert turned.waiting == 0
     assert not told[-1].get("more_body", False)
     return told, len(parts) - len(left)

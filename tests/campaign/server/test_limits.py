@@ -19,7 +19,7 @@ def taken(joins, address, now, tries=10):
     """Return how many of some workers are let in."""
     let_in = 0
     for _ in range(tries):
-        if joins.has_room(request(address), now):
+        if joins.has_capacity(request(address), now):
             joins.take(request(address), now)
             let_in += 1
         elif joins.per_minute:

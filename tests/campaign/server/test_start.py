@@ -7,7 +7,7 @@ import pytest
 from attrs import evolve
 
 from quietcrowd.campaign.server import start
-from quietcrowd.campaign.server.connections import open_door
+from quietcrowd.campaign.server.connections import make_shared_state
 from quietcrowd.campaign.server.metrics import exposition
 from quietcrowd.campaign.server.metrics.running import Metrics
 from quietcrowd.campaign.server.settings import Settings
@@ -79,19 +79,19 @@ def ways_in():
 
 def test_who_asks_too_often_is_not_let_in(ways_in):
     found, connect = ways_in
-    found.door = Mock(most=10, may_come=Mock(side_effect=[False, True]))
+    found.connections = Mock(most=10, may_come=Mock(side_effect=[False, True]))
     connect()
     connect()
     taken, _ = found.accept()
     with taken:
-        found.door.may_come.assert_called_with("127.0.0.1")
+        found.connections.may_come.assert_called_with("127.0.0.1")
         with pytest.raises(BlockingIOError):
             found.accept()
 
 
 def test_there_are_never_more_than_there_may_be_but_for_a_few(ways_in):
     found, connect = ways_in
-    found.door = Mock(most=1, may_come=Mock(return_value=True))
+    found.connections = Mock(most=1, may_come=Mock(return_value=True))
     for _ in range(AT_A_TIME + 2):
         connect()
     taken = [found.accept()[0] for _ in range(AT_A_TIME + 1)]
@@ -121,8 +121,8 @@ def lines(settings, connections=None, metrics_port=None, clock=PLAUSIBLE):
             metrics=metrics,
             clock=clock,
         )
-        door = open_door(settings, database, metrics.tally)
-        told = start_lines(settings, resources, door.connections)
+        shared = make_shared_state(settings, database, metrics.tally)
+        told = start_lines(settings, resources, shared.connections)
         port = found.getsockname()[1]
     departures.close()
     database.close()

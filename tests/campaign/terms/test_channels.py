@@ -27,15 +27,15 @@ def test_what_is_public_fixes_the_channel_and_is_json(name):
         assert (weights == mechanism.channel.weights).all()
         assert (weights.sum(axis=1) == TOTAL).all()
     elif told["kind"] == "sets":
-        law = mechanism.channel.sets
-        assert (told["inside"], told["outside"]) == (law.inside, law.outside)
-        assert (told["labels"], told["members"]) == (law.labels, law.members)
+        distribution = mechanism.channel.sets
+        assert (told["inside"], told["outside"]) == (distribution.inside, distribution.outside)
+        assert (told["labels"], told["members"]) == (distribution.labels, distribution.members)
     elif told["kind"] == "weights":
-        law = mechanism.channel.law
-        assert told["grid"] == law.grid.describe()
-        weights = law.weights(np.arange(law.reports), 0).tolist()
-        sent = told["base"] * law.reports + told["lift"] * told["window"]
-        sent += 2 * told["least"] + told["slope"] * law.steps
+        distribution = mechanism.channel.distribution
+        assert told["grid"] == distribution.grid.describe()
+        weights = distribution.weights(np.arange(distribution.reports), 0).tolist()
+        sent = told["base"] * distribution.reports + told["lift"] * told["window"]
+        sent += 2 * told["least"] + told["slope"] * distribution.steps
         assert sent == sum(weights) == TOTAL
         assert weights[told["ends"][1]] >= told["least"]
     else:

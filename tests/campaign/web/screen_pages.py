@@ -178,4 +178,6 @@ def keys_used():
     text = "\n".join(
         file.text for path, file in WORKER.items() if path == PAGE or path.startswith("page/")
     )
-    return set(re.findall(r"[\"`]((?:screen|page|refusal|law|consent)\.[a-z.-]*[a-z])[\"`]", text))
+    return set(
+        re.findall(r"[\"`]((?:screen|page|refusal|distribution|consent)\.[a-z.-]*[a-z])[\"`]", text)
+    )

@@ -1,4 +1,4 @@
-"""Vectors of what a page tells of a configuration: losses, sentences, laws, questions.
+"""Vectors of what a page tells of a configuration: losses, sentences, distributions, questions.
 
 ``write_vectors.py`` writes them.
 """
@@ -121,11 +121,11 @@ def more_mechanisms():
     yield TwoLayerRandomizedResponse(domain=LABELS, epsilon=1.0, law="epsilon")
     yield TwoLayerRandomizedResponse(domain=two, epsilon=0.5, law="epsilon", null="category")
     yield TwoLayerRandomizedResponse(domain=many, low=0.2, high=0.6)
-    for law in (
+    for distribution in (
         {"low": 0.1, "high": 0.4, "alpha": 3, "beta": 2},
         {"low": 0, "high": 0.9, "alpha": 1, "beta": 1},
     ):
-        yield TwoLayerRandomizedResponse(domain=LABELS, law="beta", **law)
+        yield TwoLayerRandomizedResponse(domain=LABELS, law="beta", **distribution)
     for labels, epsilon, size in ((many, 0.0, None), (odd, 2.3, 3), (names, 12.5, None)):
         yield qc.SubsetSelection(domain=labels, epsilon=epsilon, set_size=size)
     yield qc.SubsetSelection(domain=qc.Ordinal(range(64)), epsilon=0.35)

@@ -1,4 +1,4 @@
-"""What the page's modules draw in Chromium: its laws, by chi-square, and its losses, by audits."""
+"""Draws of the page's modules in Chromium: distributions by chi-square, losses by audits."""
 
 import math
 
@@ -88,11 +88,11 @@ def columns(codes, table):
     }
 
 
-def follows(counts, law):
-    """Return whether counts may come from a law; what is rare is taken together."""
-    law = np.asarray(law, float)
-    assert math.isclose(law.sum(), 1, rel_tol=1e-7)
-    expected = counts.sum() * law / law.sum()
+def follows(counts, distribution):
+    """Return whether counts may come from a distribution; what is rare is taken together."""
+    distribution = np.asarray(distribution, float)
+    assert math.isclose(distribution.sum(), 1, rel_tol=1e-7)
+    expected = counts.sum() * distribution / distribution.sum()
     starts = [0]
     for place in range(1, len(expected)):
         if expected[starts[-1] : place].sum() >= 5 <= expected[place:].sum():
@@ -102,11 +102,11 @@ def follows(counts, law):
 
 
 def noise_follows(numbers, below, scale):
-    """Return whether whole numbers may come from a law that says P(Z < z)."""
+    """Return whether whole numbers may come from a distribution that says P(Z < z)."""
     edges = np.unique(np.rint(scale * np.linspace(-6, 6, 61)).astype(np.int64))
-    law = np.diff(np.concatenate([[0.0], below(edges), [1.0]]))
-    counts = np.bincount(np.searchsorted(edges, numbers, side="right"), minlength=len(law))
-    return follows(counts, law)
+    distribution = np.diff(np.concatenate([[0.0], below(edges), [1.0]]))
+    counts = np.bincount(np.searchsorted(edges, numbers, side="right"), minlength=len(distribution))
+    return follows(counts, distribution)
 
 
 def laplace_below(scale):
@@ -147,16 +147,16 @@ def test_labels_follow_the_table_and_rows_the_weight_that_a_worker_drew(page, na
         codes["c"] = mechanism.report_domain.null_code
     assert found.keys() == codes.keys()
     for task, code in codes.items():
-        law = mechanism.channel.weights[code] / TOTAL
-        assert follows(np.bincount(found[task], minlength=len(law)), law)
+        distribution = mechanism.channel.weights[code] / TOTAL
+        assert follows(np.bincount(found[task], minlength=len(distribution)), distribution)
     size = mechanism.channel.reports
     pairs = np.bincount(size * found["a"].astype(int) + found["b"], minlength=size**2)
     if isinstance(mechanism, qc.RandomizedResponse):
         one, other = (mechanism.channel.weights[codes[task]] / TOTAL for task in "ab")
         joint = np.outer(one, other)
     else:
-        law = mechanism.worker_law
-        weights = np.array([law.at((i + 0.5) / 4096) for i in range(4096)])
+        distribution = mechanism.worker_distribution
+        weights = np.array([distribution.at((i + 0.5) / 4096) for i in range(4096)])
         one, other = (row_chances(mechanism, codes[task], weights) for task in "ab")
         joint = one.T @ other / len(weights)
     assert follows(pairs, joint.reshape(-1))
@@ -172,19 +172,19 @@ def test_rows_follow_an_epsilon_that_a_worker_drew(page):
     low, workers = mechanism.domain.labels[0], DRAWS // some
     given = {f"{answer}{place}": answer for answer in (low, None) for place in range(some)}
     sent = sent_by_page(mechanism, crowd(mechanism, given, workers), page).table
-    weights = np.array([mechanism.worker_law.at((i + 0.5) / 1024) for i in range(1024)])
+    weights = np.array([mechanism.worker_distribution.at((i + 0.5) / 1024) for i in range(1024)])
     kept = 1 - (mechanism.channel.reports - 1) * weights / TOTAL
-    law = stats.binom.pmf(np.arange(some + 1)[:, np.newaxis], some, kept).mean(axis=1)
+    distribution = stats.binom.pmf(np.arange(some + 1)[:, np.newaxis], some, kept).mean(axis=1)
     answered = np.array([task.startswith(low) for task in sent.tasks.to_pylist()])
     for there, code in ((True, 0), (False, mechanism.report_domain.null_code)):
         chosen = (answered[sent.task_codes] == there) & (sent.values == code)
         agree = np.bincount(sent.worker_codes[chosen], minlength=workers)
-        assert follows(np.bincount(agree, minlength=some + 1), law)
+        assert follows(np.bincount(agree, minlength=some + 1), distribution)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", kinds(qc.LaplaceMechanism))
-def test_numbers_and_participation_bits_follow_their_laws(page, name):
+def test_numbers_and_participation_bits_follow_their_distributions(page, name):
     mechanism = CHOSEN[name]
     sent = sent_by_page(mechanism, crowd(mechanism), page)
     found = columns(sent.table.values, sent.table)
@@ -194,8 +194,8 @@ def test_numbers_and_participation_bits_follow_their_laws(page, name):
     assert ("c" in found) == mechanism.every_task
     if mechanism.every_task:
         middle = int(np.median(mechanism.filling_places))
-        law = filled_below(mechanism)
-        assert noise_follows(found["c"] - middle, lambda edges: law(edges + middle), scale)
+        distribution = filled_below(mechanism)
+        assert noise_follows(found["c"] - middle, lambda edges: distribution(edges + middle), scale)
     if mechanism.participation is not None:
         noise = mechanism.channel.participation_noise.scale
         bits = columns(sent.participation_codes, sent.table)
@@ -207,18 +207,18 @@ def test_numbers_and_participation_bits_follow_their_laws(page, name):
 @pytest.mark.parametrize("name", kinds(qc.PiecewiseMechanism, DuchiMechanism, HybridMechanism))
 def test_bounded_reports_follow_their_weights(page, name):
     mechanism = CHOSEN[name]
-    law = mechanism.channel.law
+    distribution = mechanism.channel.distribution
     sent = sent_by_page(mechanism, crowd(mechanism), page)
     found = columns(sent.table.values, sent.table)
     assert found.keys() == {"a", "b"}
-    for task, place in (("a", 0), ("b", law.steps)):
-        weights = law.weights(np.arange(law.reports), place)
-        assert follows(np.bincount(found[task], minlength=law.reports), weights / TOTAL)
+    for task, place in (("a", 0), ("b", distribution.steps)):
+        weights = distribution.weights(np.arange(distribution.reports), place)
+        assert follows(np.bincount(found[task], minlength=distribution.reports), weights / TOTAL)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", kinds(MatrixFactorization))
-def test_each_number_of_a_sketch_follows_its_law(page, name):
+def test_each_number_of_a_sketch_follows_its_distribution(page, name):
     mechanism = CHOSEN[name]
     answers = crowd(mechanism)
     sent = sent_by_page(mechanism, answers, page).sketches

@@ -64,7 +64,7 @@ def test_a_browser_finds_the_same_losses(page, kind, every):
     assert_near(page.evaluate(RUN, [kind, cases]), cases)
 
 
-def test_vectors_hold_every_law_and_null():
+def test_vectors_hold_every_distribution_and_null():
     shared = cases_of("shared_losses")
     drawn = {(c["terms"]["mechanism"]["law"], c["terms"]["mechanism"]["null"]) for c in shared}
     assert drawn == {("flip", None), ("beta", None), ("epsilon", None), ("epsilon", "category")}

@@ -200,7 +200,7 @@ def test_a_browser_gives_more_words_than_it_does_at_once(page):
     assert page.evaluate(CALL, ["differentWords", 40_000]) > 39_990
 
 
-def laplace_law(scale, places):
+def laplace_distribution(scale, places):
     return np.exp(-np.abs(places) / scale) * math.tanh(0.5 / scale)
 
 
@@ -209,7 +209,7 @@ def laplace_law(scale, places):
     ("noise", "parameter"),
     [("laplace", 1.0), ("laplace", 3.7), ("laplace", 40.0), ("integers", 7)],
 )
-def test_draws_in_a_browser_follow_the_law(page, noise, parameter):
+def test_draws_in_a_browser_follow_the_distribution(page, noise, parameter):
     """Ends are taken together; one of all fails by chance less than once in a million times."""
     counts = np.array(page.evaluate(CALL, ["countDraws", noise, parameter, DRAWS]))
     assert counts[:, 1].sum() == DRAWS
@@ -219,8 +219,8 @@ def test_draws_in_a_browser_follow_the_law(page, noise, parameter):
         return
     edge = max(1, int(2.5 * parameter))
     places = np.arange(-40 * edge, 40 * edge + 1)
-    law = laplace_law(parameter, places)
-    expected = np.bincount(np.clip(places, -edge, edge) + edge, weights=law)
+    distribution = laplace_distribution(parameter, places)
+    expected = np.bincount(np.clip(places, -edge, edge) + edge, weights=distribution)
     ends = np.clip(counts[:, 0], -edge, edge) + edge
     observed = np.bincount(ends, weights=counts[:, 1], minlength=2 * edge + 1)
     expected *= DRAWS / expected.sum()

@@ -123,8 +123,8 @@ def shake(one):
 
 
 def profile(one):
-    law = TaskProfile(**one["profile"])
-    return law.matrix(pa.array(one["tasks"])).tolist()
+    distribution = TaskProfile(**one["profile"])
+    return distribution.matrix(pa.array(one["tasks"])).tolist()
 
 
 def canonical(one):
@@ -312,10 +312,15 @@ def shake_inputs():
 
 
 def profile_inputs():
-    laws = [("gaussian", 5, 7), ("rademacher", 11, 0), ("buckets", 6, 10**18), ("gaussian", 1, 1)]
+    distributions = [
+        ("gaussian", 5, 7),
+        ("rademacher", 11, 0),
+        ("buckets", 6, 10**18),
+        ("gaussian", 1, 1),
+    ]
     return [
         {"profile": {"kind": kind, "rank": rank, "seed": seed}, "tasks": ["a", "Straße 😀", ""]}
-        for kind, rank, seed in laws
+        for kind, rank, seed in distributions
     ]
 
 
@@ -384,8 +389,8 @@ def mechanisms():
     moments = {"rank": 3, "variant": "statistics", "fill": 1.0, "seed": 5}
     yield MatrixFactorization(domain=RANGE, epsilon=0.7, **moments), {}
     for kind, alpha, beta in ((two, 2, 2), (LABELS, 5, 16)):
-        law = {"law": "beta", "low": 0.05, "high": 0.6, "alpha": alpha, "beta": beta}
-        yield TwoLayerRandomizedResponse(domain=kind, **law), {}
+        distribution = {"law": "beta", "low": 0.05, "high": 0.6, "alpha": alpha, "beta": beta}
+        yield TwoLayerRandomizedResponse(domain=kind, **distribution), {}
 
 
 def draw_inputs():

@@ -57,7 +57,7 @@ def judged(method, data, **options):
 def test_quality_is_the_accuracy_of_answers(name, labels, epsilon, most):
     """All is drawn from fixed seeds: a failure is no accident.
 
-    Who knew the truths and the law of the accuracies would err by .061, .080 and .035.
+    Who knew the truths and the distribution of the accuracies would err by .061, .080 and .035.
     """
     errors, covered, widths = [], [], []
     for seed in range(4):

@@ -13,7 +13,7 @@ from quietcrowd.inference.labels.crowd import (
     ACCURACIES,
     CENTRES,
     TEMPERATURES,
-    law_of_guesses,
+    distribution_of_guesses,
     prior_crowd,
 )
 
@@ -46,26 +46,28 @@ def test_frequencies_that_are_known_are_taken():
 @pytest.mark.slow
 @settings(max_examples=30)
 @given(st.integers(1, 6), st.integers(0, 2**32 - 1))
-def test_the_law_of_guesses_is_the_most_probable(labels, seed):
+def test_the_distribution_of_guesses_is_the_most_probable(labels, seed):
     rng = np.random.default_rng(seed)
     table = 0.5 * np.eye(labels) + 0.5 * rng.dirichlet(np.ones(labels), labels)
     report_counts = rng.integers(0, 3000, labels)
-    law = law_of_guesses(report_counts, table)
+    distribution = distribution_of_guesses(report_counts, table)
 
     def log_density(shares):
         return report_counts @ np.log(shares @ table) + 20.0 * np.log(shares).sum()
 
-    assert law.sum() == pytest.approx(1.0)
+    assert distribution.sum() == pytest.approx(1.0)
     for _ in range(20):
-        other = np.exp(np.log(law) + 0.05 * rng.normal(size=labels))
-        assert log_density(other / other.sum()) < log_density(law) + 1e-6
+        other = np.exp(np.log(distribution) + 0.05 * rng.normal(size=labels))
+        assert log_density(other / other.sum()) < log_density(distribution) + 1e-6
     exact = np.array([0.6, 0.3, 0.1])
     table = qc.RandomizedResponse(domain=qc.Categorical(list("abc")), epsilon=1.0)
     noisy = np.rint(1e7 * exact @ table.channel.probabilities).astype(int)
-    np.testing.assert_allclose(law_of_guesses(noisy, table.channel.probabilities), exact, atol=1e-3)
+    np.testing.assert_allclose(
+        distribution_of_guesses(noisy, table.channel.probabilities), exact, atol=1e-3
+    )
 
 
-def test_constants_of_the_model_are_laws():
+def test_constants_of_the_model_are_distributions():
     assert label_state.SHARES.sum() == pytest.approx(1.0)
     assert len(label_state.SHARES) == len(CENTRES)
     assert (np.diff(TEMPERATURES) > 0).all()

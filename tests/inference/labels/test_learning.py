@@ -39,8 +39,8 @@ def tally_of(counts, classes, **others):
 
 def drawn_counts(labels, accuracy, workers=6, each=60.0):
     """Return expected reports of workers who are right so often and else give the next label."""
-    law = accuracy * np.eye(labels) + (1.0 - accuracy) * np.roll(np.eye(labels), 1, axis=0)
-    return np.tile(each * law, (workers, 1, 1))
+    distribution = accuracy * np.eye(labels) + (1.0 - accuracy) * np.roll(np.eye(labels), 1, axis=0)
+    return np.tile(each * distribution, (workers, 1, 1))
 
 
 @pytest.mark.parametrize("labels", [2, 3, 5])
@@ -55,9 +55,9 @@ def test_workers_are_as_their_reports_tell(labels, accuracy):
         climbs.append(climbed)
     assert (np.diff(climbs) > -1e-6).all()  # of 360 reports
     assert state.updates == 6
-    law = np.exp(state.votes[0] * 2.0**-24)
-    np.testing.assert_allclose(law.sum(axis=0), 1.0, atol=1e-6)
-    np.testing.assert_allclose(np.diagonal(law), accuracy, atol=0.04)
+    distribution = np.exp(state.votes[0] * 2.0**-24)
+    np.testing.assert_allclose(distribution.sum(axis=0), 1.0, atol=1e-6)
+    np.testing.assert_allclose(np.diagonal(distribution), accuracy, atol=0.04)
     if labels > 2:  # mistakes are the next label
         following = np.roll(np.eye(labels), 1, axis=0).T
         assert (state.mistakes[following > 0] > 0.5).all()
@@ -100,7 +100,7 @@ def test_frequencies_are_learnt_unless_they_are_known():
 
 
 def test_learnt_mistakes_are_the_most_probable():
-    """Near the law of mistakes that is learnt none has a larger objective."""
+    """Near the distribution of mistakes that is learnt none has a larger objective."""
     reports = reports_of(
         3, mechanism=lambda domain: qc.RandomizedResponse(domain=domain, epsilon=3.0)
     )

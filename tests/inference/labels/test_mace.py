@@ -10,7 +10,7 @@ LABELS = [*"abc"]
 
 
 def drawn(tasks=2_000, workers=40, answers=10, seed=1):
-    """Draw a crowd from the model: who knows copies the truth, else spams by a law of its own."""
+    """Sample a crowd from the model: workers copy the truth or answer from their distribution."""
     rng = np.random.default_rng(seed)
     truths = rng.integers(len(LABELS), size=tasks)
     competence = rng.uniform(0.1, 0.9, workers)

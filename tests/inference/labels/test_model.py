@@ -114,7 +114,7 @@ def test_quality_is_corrected_for_a_known_channel():
 
 @pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning")
 def test_quality_is_that_of_answers_though_flips_are_secret():
-    """Which flip a worker drew nobody else knows: what its law tells is taken out."""
+    """Which flip a worker drew nobody else knows: what its distribution tells is taken out."""
     mechanism = TwoLayerRandomizedResponse(domain=CROWD.answers.domain, low=0.1, high=0.3)
     reports = mechanism.simulate(CROWD.answers, random_state=3)
     with ignores_noise():

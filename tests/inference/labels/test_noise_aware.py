@@ -26,7 +26,7 @@ from quietcrowd.inference.noise_aware import NoiseAware
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.reading import Observations
 from quietcrowd.mechanisms import TwoLayerRandomizedResponse
-from quietcrowd.mechanisms.channels.per_worker import ReportLaw
+from quietcrowd.mechanisms.channels.per_worker import ReportDistribution
 from quietcrowd.mechanisms.channels.table import TableChannel
 from quietcrowd.scale import infer_store, partition_parquet
 
@@ -163,8 +163,8 @@ def test_of_any_table_the_objective_rises_and_votes_are_bounded(seed, shape, sha
         random_state=seed % 1000,
     )
     answers = crowd.answers
-    law = channel.probabilities[answers.values]
-    drawn = (law.cumsum(axis=1) < rng.random((len(law), 1))).sum(axis=1)
+    distribution = channel.probabilities[answers.values]
+    drawn = (distribution.cumsum(axis=1) < rng.random((len(distribution), 1))).sum(axis=1)
     noisy = Partition.of(answers)
     noisy = type(noisy)(
         offsets=noisy.offsets,
@@ -179,7 +179,9 @@ def test_of_any_table_the_objective_rises_and_votes_are_bounded(seed, shape, sha
         summary = Summary.of(
             answers,
             channel,
-            report_law=ReportLaw(chances=np.array([0.5, 0.5]), tables=tables, loss=np.log1p),
+            report_distribution=ReportDistribution(
+                chances=np.array([0.5, 0.5]), tables=tables, loss=np.log1p
+            ),
         )
     summary = evolve(summary, other_reports=reports > labels)
     method = qc.NoiseAware(max_iter=20, tol=0.0)

@@ -24,7 +24,7 @@ def summary_of(counts, mechanism=None, tasks=100):
         tasks=tasks,
         longest_task=len(counts),
         channel=None if mechanism is None else mechanism.channel,
-        report_law=None if mechanism is None else mechanism.report_law,
+        report_distribution=None if mechanism is None else mechanism.report_distribution,
     )
 
 
@@ -35,22 +35,22 @@ def test_plain_answers_are_kept_as_they_are():
     assert reports.kind.tolist() == [0, 0]
 
 
-def test_reports_without_null_are_by_their_law():
+def test_reports_without_null_are_by_their_distribution():
     reports = WorkerReports.of(summary_of([3, 50], FLIPS))
-    np.testing.assert_array_equal(reports.tables[0], FLIPS.report_law.tables)
+    np.testing.assert_array_equal(reports.tables[0], FLIPS.report_distribution.tables)
     np.testing.assert_allclose(reports.mean_table, FLIPS.channel.probabilities, atol=1e-9)
 
 
 @pytest.mark.parametrize("mechanism", [NULL, SECRET_NULL])
 def test_with_null_a_label_may_come_from_no_answer(mechanism):
-    law = mechanism.report_law
+    distribution = mechanism.report_distribution
     reports = WorkerReports.of(summary_of([60] * 5 + [90] * 5, mechanism))
-    assert reports.tables.shape == (KINDS, len(law.chances), 3, 3)
+    assert reports.tables.shape == (KINDS, len(distribution.chances), 3, 3)
     np.testing.assert_allclose(reports.tables.sum(axis=3), 1.0, rtol=1e-12)
     share = 2.5 / KINDS  # of the label reports comes from answers
     answered, silent = (
         table / table.sum(axis=2, keepdims=True)
-        for table in (law.tables[:, :3, :3], law.tables[:, 3:, :3])
+        for table in (distribution.tables[:, :3, :3], distribution.tables[:, 3:, :3])
     )
     expected = share * answered + (1.0 - share) * silent
     np.testing.assert_allclose(reports.tables[2], expected, rtol=1e-12)
@@ -103,7 +103,7 @@ def test_no_vote_says_more_than_a_report_may_tell(data):
         tasks=100,
         longest_task=3,
         channel=channel,
-        report_law=worker_reports.ReportLaw.of(channel),
+        report_distribution=worker_reports.ReportDistribution.of(channel),
     )
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     votes = rng.integers(-(20 << 24), 0, (4, 4, 3), dtype=np.int32)
@@ -130,7 +130,7 @@ def test_where_a_secret_is_shared_the_bound_is_that_of_all_answers_of_a_worker(m
     answers = np.append(counts, 1)
     if mechanism is SECRET_NULL:  # every worker reports all tasks
         answers = np.full(101, 100)
-    exact = np.array([mechanism.worker_law.cell_epsilon(int(count)) for count in answers])
+    exact = np.array([mechanism.worker_distribution.cell_epsilon(int(count)) for count in answers])
     assert (spread <= exact + 2.0**-23).all()
     assert (spread > 0.9 * exact).all()
 
@@ -142,13 +142,15 @@ def test_equal_losses_are_looked_up_once():
         asked.append(answers)
         return 1.0
 
-    law = worker_reports.ReportLaw(chances=np.ones(1), tables=np.eye(3)[np.newaxis], loss=loss)
+    distribution = worker_reports.ReportDistribution(
+        chances=np.ones(1), tables=np.eye(3)[np.newaxis], loss=loss
+    )
     summary = Summary(
         domain=ABC,
         answers_per_worker=np.arange(10_000),
         tasks=10_000,
         longest_task=3,
-        report_law=law,
+        report_distribution=distribution,
     )
     votes = np.zeros((10_001, 3, 3), np.int32)
     reports = WorkerReports.of(summary)
@@ -163,10 +165,15 @@ def test_two_secret_draws_are_summed_out():
 
     The share of label reports that come from answers is wrong by less than by the mean channel.
     """
-    rng, law, rate, tasks = np.random.default_rng(1), SECRET_NULL.report_law, 0.2, 2_000
-    assert law.made_up is not None
-    told = rng.choice(1.0 - law.tables[:, 0, -1], 400)
-    made = rng.choice(law.made_up, 400)
+    rng, distribution, rate, tasks = (
+        np.random.default_rng(1),
+        SECRET_NULL.report_distribution,
+        0.2,
+        2_000,
+    )
+    assert distribution.made_up is not None
+    told = rng.choice(1.0 - distribution.tables[:, 0, -1], 400)
+    made = rng.choice(distribution.made_up, 400)
     chance = rate * told + (1.0 - rate) * made
     counts = rng.binomial(tasks, chance)
     kind = WorkerReports.of(summary_of(counts, SECRET_NULL, tasks=tasks)).kind

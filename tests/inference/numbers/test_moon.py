@@ -124,8 +124,8 @@ def test_the_battery_on_reports(variant, solver, parameters):
 def posterior(answers, scale, alpha, beta, truths, variance):
     """Return the log posterior of truths and variances in plain NumPy."""
     errors = answers.domain.numbers(answers.values) - truths[answers.task_codes]
-    law = NormalLaplace(np.sqrt(variance)[answers.worker_codes], scale)
-    likely = law.log_density(errors).sum()
+    distribution = NormalLaplace(np.sqrt(variance)[answers.worker_codes], scale)
+    likely = distribution.log_density(errors).sum()
     return likely - ((alpha + 1) * np.log(variance) + beta / variance).sum()
 
 
@@ -197,8 +197,8 @@ def test_lagrange_rests_where_its_equations_hold(variant):
     assert found.state.weights == pytest.approx(weights / weights.max(), rel=1e-3)
     weight = found.state.weights[table.worker_codes]
     if variant == "mixture":
-        law = NormalLaplace(found.error_sd[table.worker_codes], channel.scale)
-        slopes = weight * law.score(errors)
+        distribution = NormalLaplace(found.error_sd[table.worker_codes], channel.scale)
+        slopes = weight * distribution.score(errors)
     else:
         slopes = weight * errors
     inside = (found.estimates.truths > 0.01) & (found.estimates.truths < 9.99)

@@ -206,7 +206,7 @@ def test_what_nobody_bears_out_is_not_followed():
 @pytest.mark.nightly
 def test_answers_that_are_cut_off_are_told_from_others():
     inside = []
-    for seed in range(4):  # 1200 truths: .80 without laws of the ends, .87 with them
+    for seed in range(4):  # 1200 truths: .80 without distributions of the ends, .87 with them
         crowd = make_crowd(
             kind="sparse", tasks=300, workers=300, truths="uniform", random_state=seed
         )

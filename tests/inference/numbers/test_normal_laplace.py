@@ -52,7 +52,7 @@ def by_quadrature(x, s):
 
 
 def errors_for(s):
-    """Return errors up to 50 where the law changes its face, with either sign."""
+    """Return errors up to 50 where the distribution changes its face, with either sign."""
     sizes = [0, 1e-4, 1e-2, 0.3, 1, 3, 10, 30, 50, s / 3, s, 4 * s, 9 * s, s**2, 0.99 * s**2]
     return [float(size) * (-1) ** place for place, size in enumerate(sizes) if size <= 50]
 
@@ -77,17 +77,21 @@ def test_moments_are_those_of_quadrature(s):
 def test_units_are_those_of_the_errors(b):
     for s in (0.02, 0.6, 5.0, 80.0):
         errors = np.array([-40.0, -3.0, 0.5, 20.0])
-        law = np.array([moments(x, s) for x in errors])
+        distribution = np.array([moments(x, s) for x in errors])
         scaled = NormalLaplace(s * b, b)
         np.testing.assert_allclose(
-            scaled.log_density(errors * b), law[:, 3] - np.log(b), rtol=1e-13
+            scaled.log_density(errors * b), distribution[:, 3] - np.log(b), rtol=1e-13
         )
-        np.testing.assert_allclose(scaled.score(errors * b) * b, -law[:, 0], rtol=1e-12)
-        np.testing.assert_allclose(scaled.posterior_mean(errors * b) / b, law[:, 1], rtol=1e-12)
+        np.testing.assert_allclose(scaled.score(errors * b) * b, -distribution[:, 0], rtol=1e-12)
         np.testing.assert_allclose(
-            scaled.posterior_square(errors * b) / b**2, law[:, 2], rtol=1e-12
+            scaled.posterior_mean(errors * b) / b, distribution[:, 1], rtol=1e-12
         )
-        np.testing.assert_allclose(scaled.curvature(errors * b) * b**2, law[:, 4], rtol=1e-11)
+        np.testing.assert_allclose(
+            scaled.posterior_square(errors * b) / b**2, distribution[:, 2], rtol=1e-12
+        )
+        np.testing.assert_allclose(
+            scaled.curvature(errors * b) * b**2, distribution[:, 4], rtol=1e-11
+        )
 
 
 @given(
@@ -135,23 +139,23 @@ def test_far_out_one_half_is_left():
 
 def test_a_small_error_tells_little_even_with_a_large_sigma():
     for s in (1e3, 1e5, 1e6):
-        law = NormalLaplace(s, 1.0)
-        assert law.posterior_mean(1.0) == pytest.approx(1.0, abs=5 / s**2)
-        assert law.posterior_square(1.0) == pytest.approx(3.0, abs=50 / s**2 + 1e-12)
-        assert law.curvature(1.0) * s**2 == pytest.approx(1.0, abs=5 / s**2)
+        distribution = NormalLaplace(s, 1.0)
+        assert distribution.posterior_mean(1.0) == pytest.approx(1.0, abs=5 / s**2)
+        assert distribution.posterior_square(1.0) == pytest.approx(3.0, abs=50 / s**2 + 1e-12)
+        assert distribution.curvature(1.0) * s**2 == pytest.approx(1.0, abs=5 / s**2)
 
 
 @pytest.mark.parametrize("sigma", [0.05, 0.5, 2.0, 30.0])
 def test_score_and_curvature_are_derivatives(sigma):
     b, step = 2.0, 1e-3 * sigma
-    law = NormalLaplace(sigma, b)
+    distribution = NormalLaplace(sigma, b)
     errors = np.array([-20.0, -3.0, -0.1, 0.02, 1.7, 12.0, 300.0])
     around = errors + step * np.arange(-2, 3)[:, None]
     rule = np.array([1, -8, 0, 8, -1]) / (12 * step)
-    slopes = rule @ law.log_density(around)
-    np.testing.assert_allclose(law.score(errors), slopes, atol=2e-8 / min(1, sigma))
-    bends = -rule @ law.score(around)
-    np.testing.assert_allclose(law.curvature(errors), bends, atol=1e-9 / min(1, sigma))
+    slopes = rule @ distribution.log_density(around)
+    np.testing.assert_allclose(distribution.score(errors), slopes, atol=2e-8 / min(1, sigma))
+    bends = -rule @ distribution.score(around)
+    np.testing.assert_allclose(distribution.curvature(errors), bends, atol=1e-9 / min(1, sigma))
 
 
 @pytest.mark.parametrize("s", [0.05, 0.5, 2.0, 30.0])
@@ -170,13 +174,13 @@ def test_fisher_information_is_the_mean_square_of_the_score(s):
     reach = np.concatenate([[0.0], REACH])
     edges = np.concatenate([reach, s * reach, s**2 + s * reach, s**2 - s * reach])
     errors, weights = panels(edges, 0.0, 38 + 38 * s)
-    law = NormalLaplace(s, 1.0)
-    density = 2 * weights * np.exp(law.log_density(errors))
+    distribution = NormalLaplace(s, 1.0)
+    density = 2 * weights * np.exp(distribution.log_density(errors))
     assert density.sum() == pytest.approx(1, abs=1e-12)
-    information = (density * law.score(errors) ** 2).sum()
-    assert law.fisher_information == pytest.approx(information, rel=1e-11)
-    mean_curvature = (density * law.curvature(errors)).sum()
-    assert law.fisher_information == pytest.approx(mean_curvature, rel=1e-11)
+    information = (density * distribution.score(errors) ** 2).sum()
+    assert distribution.fisher_information == pytest.approx(information, rel=1e-11)
+    mean_curvature = (density * distribution.curvature(errors)).sum()
+    assert distribution.fisher_information == pytest.approx(mean_curvature, rel=1e-11)
 
 
 def test_fisher_information_has_its_limits():
@@ -199,33 +203,33 @@ def test_fisher_information_has_its_limits():
     )
 
 
-def test_without_laplace_noise_the_law_is_normal():
+def test_without_laplace_noise_the_distribution_is_normal():
     errors, sigma = np.array([-3.0, 0.0, 0.5, 40.0]), 2.0
     for scale in (0.0, 1e-9, 1e-80):
-        law = NormalLaplace(sigma, scale)
+        distribution = NormalLaplace(sigma, scale)
         expected = -(errors**2) / 8 - math.log(sigma * math.sqrt(2 * math.pi))
-        np.testing.assert_allclose(law.log_density(errors), expected, rtol=1e-12)
-        np.testing.assert_allclose(law.score(errors), -errors / 4, rtol=1e-12)
-        np.testing.assert_allclose(law.posterior_mean(errors), errors, rtol=1e-12)
+        np.testing.assert_allclose(distribution.log_density(errors), expected, rtol=1e-12)
+        np.testing.assert_allclose(distribution.score(errors), -errors / 4, rtol=1e-12)
+        np.testing.assert_allclose(distribution.posterior_mean(errors), errors, rtol=1e-12)
         np.testing.assert_allclose(
-            law.posterior_square(errors),
+            distribution.posterior_square(errors),
             errors**2,
             rtol=1e-12,
             atol=1e-17,
         )
-        np.testing.assert_allclose(law.curvature(errors), 1 / 4, rtol=1e-12)
+        np.testing.assert_allclose(distribution.curvature(errors), 1 / 4, rtol=1e-12)
 
 
-def test_without_a_normal_part_the_law_is_laplaces():
+def test_without_a_normal_part_the_distribution_is_laplaces():
     errors, scale = np.array([-3.0, 0.5, 40.0]), 2.0
     for sigma in (0.0, 1e-20, 1e-80):
-        law = NormalLaplace(sigma, scale)
+        distribution = NormalLaplace(sigma, scale)
         expected = -abs(errors) / scale - math.log(2 * scale)
-        np.testing.assert_allclose(law.log_density(errors), expected, rtol=1e-14)
-        np.testing.assert_array_equal(law.score(errors), -np.sign(errors) / scale)
-        np.testing.assert_allclose(law.posterior_mean(errors), 0, atol=1e-39)
-        np.testing.assert_allclose(law.posterior_square(errors), 0, atol=1e-39)
-        np.testing.assert_array_equal(law.curvature(errors), 0)
+        np.testing.assert_allclose(distribution.log_density(errors), expected, rtol=1e-14)
+        np.testing.assert_array_equal(distribution.score(errors), -np.sign(errors) / scale)
+        np.testing.assert_allclose(distribution.posterior_mean(errors), 0, atol=1e-39)
+        np.testing.assert_allclose(distribution.posterior_square(errors), 0, atol=1e-39)
+        np.testing.assert_array_equal(distribution.curvature(errors), 0)
     assert NormalLaplace(0.0, scale).log_density(0.0) == pytest.approx(-math.log(4))
     assert NormalLaplace(0.0, scale).score(0.0) == 0
     assert NormalLaplace(0.0, scale).curvature(0.0) == math.inf
@@ -233,13 +237,13 @@ def test_without_a_normal_part_the_law_is_laplaces():
 
 def test_errors_that_are_no_numbers_or_infinite():
     for sigma, scale in ((1.0, 1.0), (0.0, 1.0), (1.0, 0.0)):
-        law = NormalLaplace(sigma, scale)
+        distribution = NormalLaplace(sigma, scale)
         for function in (
-            law.log_density,
-            law.score,
-            law.posterior_mean,
-            law.posterior_square,
-            law.curvature,
+            distribution.log_density,
+            distribution.score,
+            distribution.posterior_mean,
+            distribution.posterior_square,
+            distribution.curvature,
         ):
             assert math.isnan(function(math.nan))
         assert NormalLaplace(sigma, scale).log_density(-math.inf) == -math.inf

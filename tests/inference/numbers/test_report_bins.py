@@ -1,4 +1,4 @@
-"""Laws of reports near the ends of the range."""
+"""Distributions of reports near the ends of the range."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ SIGMA = np.array([0.01, 0.3, 0.7])
 
 
 def densities(scale, reports, sigma=SIGMA):
-    """Return each report's density given each bin, by its place, shape (reports, bins, laws)."""
+    """Return each report's density given each bin, shape (reports, bins, distributions)."""
     truths = np.linspace(0, 1, BINS)[:, np.newaxis]
     beyond = beyond_logs(sigma, scale, BINS).reshape(2, BINS, -1)
     ratios = cell_ratios(sigma, scale, BINS).reshape(-1, BINS, len(sigma))
@@ -42,7 +42,7 @@ def test_the_probabilities_of_all_reports_sum_to_one(scale):
     np.testing.assert_allclose(whole, 1.0, atol=5e-3)
 
 
-def test_reports_are_as_frequent_as_their_law_says():
+def test_reports_are_as_frequent_as_their_distribution_says():
     scale, truth, draws = 0.2, 30, 400_000
     rng = np.random.default_rng(1)
     answers = np.clip(truth * STEP + 0.3 * rng.normal(size=draws), 0, 1)
@@ -51,10 +51,12 @@ def test_reports_are_as_frequent_as_their_law_says():
     assert ends[1] == pytest.approx(width)  # the cells meet in the middle
     found = np.histogram(answers + rng.laplace(0, scale, draws), ends)[0] / draws
     fine = (np.arange(840) + 0.5) / 840
-    law = densities(scale, fine, SIGMA[1:2])[:, truth, 0].reshape(2 * count, -1).mean(axis=1)
-    law *= width
-    error = np.sqrt(law / draws)
-    assert (np.abs(found - law) < 6 * error + 3e-3).all()  # by chance below 1 in 10^7
+    distribution = (
+        densities(scale, fine, SIGMA[1:2])[:, truth, 0].reshape(2 * count, -1).mean(axis=1)
+    )
+    distribution *= width
+    error = np.sqrt(distribution / draws)
+    assert (np.abs(found - distribution) < 6 * error + 3e-3).all()  # by chance below 1 in 10^7
 
 
 def test_reports_lie_in_mirrored_cells():

@@ -1,4 +1,4 @@
-"""Laws that the first passes try."""
+"""Distributions that the first passes try."""
 
 import numpy as np
 import pytest
@@ -17,20 +17,20 @@ from quietcrowd.inference.numbers.trials import (
 REPORTS = np.array([40, 40, 40, 0])
 
 
-def test_a_first_law_has_the_share_for_everyone():
-    law = Answering.first(0.3, 4)
-    np.testing.assert_allclose(law.shares, 0.3)
-    assert law.crowd.sum() == pytest.approx(100.0)
+def test_a_first_distribution_has_the_share_for_everyone():
+    distribution = Answering.first(0.3, 4)
+    np.testing.assert_allclose(distribution.shares, 0.3)
+    assert distribution.crowd.sum() == pytest.approx(100.0)
 
 
-def test_mean_logs_are_those_of_the_beta_law():
-    law = Answering.first(0.3, 1).learned(np.array([10.0]), np.array([40]))
-    beta = stats.beta(*law.own[0])
+def test_mean_logs_are_those_of_the_beta_distribution():
+    distribution = Answering.first(0.3, 1).learned(np.array([10.0]), np.array([40]))
+    beta = stats.beta(*distribution.own[0])
     expected = [beta.expect(np.log), beta.expect(lambda r: np.log1p(-r))]
-    np.testing.assert_allclose(law.logs[0], expected, rtol=1e-6)
+    np.testing.assert_allclose(distribution.logs[0], expected, rtol=1e-6)
 
 
-def test_workers_who_differ_make_a_wide_law_and_equal_ones_a_narrow_one():
+def test_workers_who_differ_make_a_wide_distribution_and_equal_ones_a_narrow_one():
     wide = narrow = Answering.first(0.5, 4)
     for _ in range(20):
         wide = wide.learned(np.array([1.0, 20.0, 39.0, 0.0]), REPORTS)
@@ -43,34 +43,36 @@ def test_workers_who_differ_make_a_wide_law_and_equal_ones_a_narrow_one():
 
 
 def test_the_share_of_the_crowd_is_learnt():
-    law = Answering.first(0.5, 4)
+    distribution = Answering.first(0.5, 4)
     for _ in range(50):
-        law = law.learned(np.array([40.0, 40.0, 40.0, 0.0]), REPORTS)
-    assert law.shares[:3].min() > 0.97
-    assert law.shares[3] > 0.97  # of whom nothing was heard
-    np.testing.assert_allclose(law.take(np.array([-1, 0])).own, [law.crowd, law.own[0]])
+        distribution = distribution.learned(np.array([40.0, 40.0, 40.0, 0.0]), REPORTS)
+    assert distribution.shares[:3].min() > 0.97
+    assert distribution.shares[3] > 0.97  # of whom nothing was heard
+    np.testing.assert_allclose(
+        distribution.take(np.array([-1, 0])).own, [distribution.crowd, distribution.own[0]]
+    )
 
 
 def test_the_objective_is_the_mean_log_less_the_divergence():
-    law = Answering.first(0.4, 1).learned(np.array([9.0]), np.array([20]))
-    crowd, own = stats.beta(*law.crowd), stats.beta(*law.own[0])
+    distribution = Answering.first(0.4, 1).learned(np.array([9.0]), np.array([20]))
+    crowd, own = stats.beta(*distribution.crowd), stats.beta(*distribution.own[0])
     apart, _ = integrate.quad(
         lambda r: own.pdf(r) * (own.logpdf(r) - crowd.logpdf(r)), 1e-9, 1 - 1e-9
     )
-    prior = stats.logistic.logpdf(law.logit)
+    prior = stats.logistic.logpdf(distribution.logit)
     expected = 20 * own.expect(np.log) - apart + prior
-    assert law.objective(np.array([20])) == pytest.approx(expected, abs=1e-5)
+    assert distribution.objective(np.array([20])) == pytest.approx(expected, abs=1e-5)
 
 
 def test_learning_of_the_crowd_never_lowers_the_objective():
     reports = np.array([10, 200, 5, 0, 30])
     answered = np.array([9.0, 3.0, 4.5, 0.0, 15.0])
-    law = Answering.first(0.5, 5)
+    distribution = Answering.first(0.5, 5)
     values = []
     for _ in range(30):
-        law = law.learned(answered, reports)
-        odds = law.logs[:, 1] - law.logs[:, 0]
-        values.append(law.objective(reports) + (reports - answered) @ odds)
+        distribution = distribution.learned(answered, reports)
+        odds = distribution.logs[:, 1] - distribution.logs[:, 0]
+        values.append(distribution.objective(reports) + (reports - answered) @ odds)
     assert np.diff(values).min() > -1e-9
 
 
@@ -84,7 +86,7 @@ def test_the_best_of_the_grid_is_refined():
     assert not trial.coarse
     assert trial.best.truths.mean == pytest.approx(GRID[42].mean)
     assert len(trial.candidates) == len(NEAR)
-    spreads = [law.log_spread for law in trial.candidates]
+    spreads = [distribution.log_spread for distribution in trial.candidates]
     assert min(spreads) < GRID[42].log_spread < max(spreads)
     for _ in range(FINER - 1):
         assert not trial.last
@@ -92,7 +94,7 @@ def test_the_best_of_the_grid_is_refined():
     assert trial.last
 
 
-def test_the_share_with_the_best_law_is_kept():
+def test_the_share_with_the_best_distribution_is_kept():
     trial = Trial.first(fills_in=True)
     for number, share in enumerate(FIRST_SHARES):
         assert trial.coarse
@@ -105,13 +107,13 @@ def test_the_share_with_the_best_law_is_kept():
     assert trial.best.truths.mean == pytest.approx(GRID[7].mean)
 
 
-def test_the_first_law_is_the_widest_in_the_middle():
-    law = first_truths()
-    assert law.log_spread == max(other.log_spread for other in GRID)
-    assert abs(law.mean - 0.5) <= 0.05 + 1e-12
+def test_the_first_distribution_is_the_widest_in_the_middle():
+    distribution = first_truths()
+    assert distribution.log_spread == max(other.log_spread for other in GRID)
+    assert abs(distribution.mean - 0.5) <= 0.05 + 1e-12
 
 
-def test_laws_that_reports_do_not_tell_apart_are_averaged():
-    law = Trial.first(fills_in=False).following(np.zeros(len(GRID)), 50, None).best.truths
-    assert law.mean == pytest.approx(0.5)
-    assert law.log_spread > np.log(0.2)
+def test_distributions_that_reports_do_not_tell_apart_are_averaged():
+    distribution = Trial.first(fills_in=False).following(np.zeros(len(GRID)), 50, None).best.truths
+    assert distribution.mean == pytest.approx(0.5)
+    assert distribution.log_spread > np.log(0.2)

@@ -90,7 +90,7 @@ def test_no_order_of_rows_and_no_swap_of_sides_changes_the_scores():
     assert {"tea" if name == "zz" else name: score for name, score in found.items()} == expected
 
 
-def test_reports_are_read_by_their_law_however_they_come_in(reports, device):
+def test_reports_are_read_by_their_distribution_however_they_come_in(reports, device):
     by_reports = BradleyTerry().fit(reports)
     assert by_reports.mechanism == device
     expected = pytest.approx(as_dict(by_reports), abs=1e-9)
@@ -129,7 +129,7 @@ def test_next_to_no_noise_is_the_same_as_none():
     assert noisy == pytest.approx(as_dict(BradleyTerry().fit(frame)), abs=1e-4)
 
 
-def test_sets_and_other_tables_are_read_by_their_law_too():
+def test_sets_and_other_tables_are_read_by_their_distribution_too():
     answers = qc.Answers.from_comparisons(crowd(4000))
     for device in (
         qc.SubsetSelection(domain=SIDES, epsilon=2.0),
@@ -180,7 +180,7 @@ def test_noise_that_hides_everything_is_an_error(reports):
             BradleyTerry().fit(data, mechanism=how)
 
 
-def test_laws_that_a_comparison_does_not_have_are_refused():
+def test_distributions_that_a_comparison_does_not_have_are_refused():
     answers = qc.Answers.from_comparisons(crowd())
     shared = TwoLayerRandomizedResponse(domain=SIDES, low=0.1, high=0.4)
     with pytest.raises(AnswerError, match="share a random draw"):

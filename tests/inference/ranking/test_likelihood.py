@@ -15,7 +15,7 @@ from quietcrowd.inference.ranking.likelihood import Comparisons, maximise
 PLAIN = np.eye(2)
 
 
-def law(epsilon):
+def distribution(epsilon):
     """Return P(report | preference), rows and columns left and right; None stands for no noise."""
     if epsilon is None:
         return PLAIN
@@ -30,7 +30,7 @@ def drawn(epsilon, items=6, count=200, spread=2.5, seed=0, scores=None):
     right = (left + rng.integers(1, items, count)) % items
     gaps = scores[left] - scores[right]
     prefers_right = (rng.random(count) > 1 / (1 + np.exp(-gaps))).astype(int)
-    table = law(epsilon)
+    table = distribution(epsilon)
     reports = (rng.random(count) > table[prefers_right, 0]).astype(int)
     with np.errstate(divide="ignore"):
         logs = np.log(table[:, reports])
@@ -63,7 +63,7 @@ def of_two(wins, losses, table, spread):
 @pytest.mark.parametrize("epsilon", [None, 2.0, 0.5])
 def test_two_items_have_a_closed_form(epsilon):
     """The share of reports for left is q = b + (a - b) sigma(gap); it is solved for the gap."""
-    (a, _), (b, _) = table = law(epsilon)
+    (a, _), (b, _) = table = distribution(epsilon)
     share = 0.25 * a + 0.75 * b
     fit = maximise(of_two(1000 * share, 1000 * (1 - share), table, spread=1e4), 100)
     preferred = (share - b) / (a - b)

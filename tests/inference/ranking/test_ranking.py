@@ -59,13 +59,13 @@ def test_the_chance_of_a_preference_has_an_interval(ranking):
 
 
 def test_neighbours_are_told_apart_where_their_interval_leaves_out_0(ranking):
-    assert ranking.told_apart == 0
+    assert ranking.distinguished == 0
     sure = qc.BradleyTerry().fit(
         pd.DataFrame(
             {"worker": range(100), "left": "x", "right": "y", "label": ["x"] * 90 + ["y"] * 10}
         )
     )
-    assert sure.told_apart == 1
+    assert sure.distinguished == 1
     assert sure.notes == (
         "Pairs of neighbours in the ranking that differ, each at a confidence of 95 %: 1 of 1.",
     )

@@ -80,12 +80,14 @@ def test_a_store_tells_the_same(estimate, tmp_path):
 
 @frozen(kw_only=True, slots=False)
 class SetsByTable(qc.SubsetSelection):
-    """The same reports, with a law that is given as a table."""
+    """The same reports, with a distribution that is given as a table."""
 
     @property
     def channel(self):
-        law = SetChannel(law=super().channel.law).law
-        logs = law.log_likelihood(np.arange(law.count), np.arange(law.labels)[:, np.newaxis])
+        distribution = SetChannel(distribution=super().channel.distribution).distribution
+        logs = distribution.log_likelihood(
+            np.arange(distribution.count), np.arange(distribution.labels)[:, np.newaxis]
+        )
         return TableChannel.rounded(np.exp(logs))
 
     @property

@@ -13,8 +13,8 @@ from quietcrowd.mechanisms.channels.coins import (
     decaying,
     first_digits,
     logistic,
-    settle,
-    settled,
+    resolve_coin,
+    resolve_coins,
     shows_heads,
     throw,
 )
@@ -61,8 +61,8 @@ def test_equal_words_are_followed_by_others(equal):
     digits = chance(32 * (equal + 2))
     following = [(digits >> 32 * place) & (2**32 - 1) for place in range(equal, -1, -1)]
     last = following[-1]
-    assert settle(chance, words(*following[:-1], last - 1))
-    assert not settle(chance, words(*following[:-1], last + 1))
+    assert resolve_coin(chance, words(*following[:-1], last - 1))
+    assert not resolve_coin(chance, words(*following[:-1], last + 1))
 
 
 def test_many_throws_take_further_words_in_order():
@@ -70,5 +70,5 @@ def test_many_throws_take_further_words_in_order():
     digits = np.array([first_digits(coin) for coin in coins], np.uint32)
     drawn = np.array([[0, 2**32 - 1], digits, digits + 1], np.uint32)
     second = [coin(64) & (2**32 - 1) for coin in coins]
-    heads = settled(drawn, digits, coins.__getitem__, words(second[0] - 1, second[1] + 1))
+    heads = resolve_coins(drawn, digits, coins.__getitem__, words(second[0] - 1, second[1] + 1))
     assert heads.tolist() == [[True, False], [True, False], [False, False]]

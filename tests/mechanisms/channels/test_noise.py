@@ -42,18 +42,18 @@ def test_the_loss_is_at_most_epsilon_and_hardly_less(distance, epsilon):
 
 
 @pytest.mark.parametrize("scale", [1.0, 7.5, 1000.0])
-def test_the_variance_is_that_of_the_law(scale):
+def test_the_variance_is_that_of_the_distribution(scale):
     z = np.arange(-60 * int(scale), 60 * int(scale) + 1)
-    law = np.exp(-np.abs(z) / scale)
+    distribution = np.exp(-np.abs(z) / scale)
     assert DiscreteLaplace(scale=scale).variance == pytest.approx(
-        (law * z**2.0).sum() / law.sum(), rel=1e-9
+        (distribution * z**2.0).sum() / distribution.sum(), rel=1e-9
     )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [None, 1])
 @pytest.mark.parametrize("scale", [1.0, 3.7, 40.0])
-def test_draws_follow_the_law(scale, seed):
+def test_draws_follow_the_distribution(scale, seed):
     rng = None if seed is None else np.random.default_rng(seed)
     drawn = DiscreteLaplace(scale=scale).sample(40_000, rng)
     assert drawn.dtype == np.int64
@@ -100,17 +100,17 @@ def test_digits_have_the_odds_of_a_geometric_number(scale):
             assert 0 <= exact - threshold < 1
 
 
-def test_the_law_is_within_the_stated_distance():
+def test_the_distribution_is_within_the_stated_distance():
     """Every number of a small scale, from the digits' probabilities."""
     with localcontext(prec=150):
-        law = [Decimal(1)]
+        distribution = [Decimal(1)]
         for threshold in laplace_thresholds(1.0):
             one = Decimal(threshold) / 2**256
-            law = [p * (1 - one) for p in law] + [p * one for p in law]
+            distribution = [p * (1 - one) for p in distribution] + [p * one for p in distribution]
         q = Decimal(-1).exp()
-        exact = [(1 - q) * q**place for place in range(len(law))]
-        distances = [abs(a - b) for a, b in zip(law, exact, strict=True)]
-        distance = (sum(distances) + q ** len(law)) / 2
+        exact = [(1 - q) * q**place for place in range(len(distribution))]
+        distances = [abs(a - b) for a, b in zip(distribution, exact, strict=True)]
+        distance = (sum(distances) + q ** len(distribution)) / 2
         assert 2 * distance < Decimal(2) ** -183  # of the difference of two
 
 
@@ -127,7 +127,7 @@ def test_the_stated_distance_holds_for_every_scale():
 
 
 @pytest.mark.parametrize("scale", [1.0, 3.3, 40.0])
-def test_noise_has_the_variance_and_the_zeros_of_the_law(scale):
+def test_noise_has_the_variance_and_the_zeros_of_the_distribution(scale):
     count = 6000
     noise = np.array([laplace_noise(scale, os.urandom(laplace_bytes(scale))) for _ in range(count)])
     q = math.exp(-1 / scale)
@@ -206,7 +206,7 @@ def test_blocks_are_drawn_one_after_the_other():
 
 
 def test_digits_have_the_chances_of_a_geometric_number():
-    """The chance of every number below 2^4 from its digits, against the law, exactly."""
+    """The chance of every number below 2^4 from its digits, against the distribution, exactly."""
     scale, digits = Fraction(1), sampler._binary_digits(1.0)
     with localcontext(prec=60):
         chances = [Decimal(sampler._coin(1.0, i)(160)) / 2**160 for i in range(digits)]
@@ -215,8 +215,8 @@ def test_digits_have_the_chances_of_a_geometric_number():
             chance = rest
             for i, p in enumerate(chances):
                 chance *= p if number >> i & 1 else 1 - p
-            law = (Decimal(-number) / int(scale)).exp() * (1 - Decimal(-1).exp())
-            assert abs(chance - law) < Decimal(10) ** -40
+            distribution = (Decimal(-number) / int(scale)).exp() * (1 - Decimal(-1).exp())
+            assert abs(chance - distribution) < Decimal(10) ** -40
 
 
 @pytest.mark.slow

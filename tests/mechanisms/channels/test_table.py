@@ -210,54 +210,56 @@ SHIFTS = {
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_gives_the_logarithms_of_its_weights(name):
-    law = TABLES[name].channel
-    answers, reports = np.indices(law.weights.shape).reshape(2, -1)
-    found = law.log_likelihood(reports, answers)
-    expected = [math.log(Fraction(int(w), TOTAL)) for w in law.weights.reshape(-1)]
+    distribution = TABLES[name].channel
+    answers, reports = np.indices(distribution.weights.shape).reshape(2, -1)
+    found = distribution.log_likelihood(reports, answers)
+    expected = [math.log(Fraction(int(w), TOTAL)) for w in distribution.weights.reshape(-1)]
     assert found == pytest.approx(expected, rel=1e-15)
-    assert np.array_equal(law.table[answers, reports], found)
-    assert np.exp(law.table).sum(axis=1) == pytest.approx(1.0)
-    loss = float((law.table[:, np.newaxis] - law.table).max())
-    assert loss == pytest.approx(law.epsilon, abs=1e-13)
-    assert law.shift is None
+    assert np.array_equal(distribution.table[answers, reports], found)
+    assert np.exp(distribution.table).sum(axis=1) == pytest.approx(1.0)
+    loss = float((distribution.table[:, np.newaxis] - distribution.table).max())
+    assert loss == pytest.approx(distribution.epsilon, abs=1e-13)
+    assert distribution.shift is None
 
 
 def test_what_cannot_be_has_no_likelihood():
     half, quarter = TOTAL // 2, TOTAL // 4
-    law = TableChannel(weights=[[half, half, 0], [quarter, TOTAL - quarter, 0]])
-    found = law.log_likelihood(np.array([2, 0]), np.array([0, 1]))
+    distribution = TableChannel(weights=[[half, half, 0], [quarter, TOTAL - quarter, 0]])
+    found = distribution.log_likelihood(np.array([2, 0]), np.array([0, 1]))
     assert found.tolist() == [-np.inf, math.log(0.25)]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SHIFTS)
-def test_noise_gives_the_law_of_what_is_added(name):
-    law = SHIFTS[name].channel
-    assert law.probabilities is law.table is law.keep_and_other is None
-    noise, grid = law.shift.noise, law.shift.grid
+def test_noise_gives_the_distribution_of_what_is_added(name):
+    distribution = SHIFTS[name].channel
+    assert distribution.probabilities is distribution.table is distribution.keep_and_other is None
+    noise, grid = distribution.shift.noise, distribution.shift.grid
     steps = np.arange(-noise.reach, noise.reach + 1)
     masses = np.exp(noise.log_mass(steps))
     assert masses.sum() == pytest.approx(1.0, abs=1e-9)
     assert np.array_equal(masses, masses[::-1])
     assert np.cumsum(masses)[:-1] == pytest.approx(noise.below(steps[1:]), abs=1e-8)
     assert (masses * steps**2).sum() == pytest.approx(noise.variance)
-    assert law.shift.variance == pytest.approx(noise.variance * grid.step**2)
+    assert distribution.shift.variance == pytest.approx(noise.variance * grid.step**2)
     half = noise.within(0.5)
     assert masses[abs(steps) <= half].sum() >= 0.5 > masses[abs(steps) < half].sum()
-    found = law.log_likelihood(steps + grid.middle, np.full(len(steps), grid.middle))
+    found = distribution.log_likelihood(steps + grid.middle, np.full(len(steps), grid.middle))
     assert np.array_equal(found, noise.log_mass(steps))
-    if law.participation is None:
-        apart = law.log_likelihood(steps, 0) - law.log_likelihood(steps, grid.steps)
-        assert abs(apart).max() == pytest.approx(law.epsilon, rel=0.1)
+    if distribution.participation is None:
+        apart = distribution.log_likelihood(steps, 0) - distribution.log_likelihood(
+            steps, grid.steps
+        )
+        assert abs(apart).max() == pytest.approx(distribution.epsilon, rel=0.1)
 
 
-def test_sums_of_a_sketch_have_a_law_and_predictions_have_none():
-    law = MatrixFactorization(domain=NUMBERS, epsilon=1.0, rank=3).channel
+def test_sums_of_a_sketch_have_a_distribution_and_predictions_have_none():
+    distribution = MatrixFactorization(domain=NUMBERS, epsilon=1.0, rank=3).channel
     exact = np.array([[0, 5, -7], [1, 1, 1]])
     sent = exact + np.array([[0, 0, 0], [3, -4, 0]])
-    gains = law.log_likelihood(sent, exact)
-    assert gains[0] - gains[1] == pytest.approx(7 / law.noise.scale)
-    assert law.table is law.shift is None
+    gains = distribution.log_likelihood(sent, exact)
+    assert gains[0] - gains[1] == pytest.approx(7 / distribution.noise.scale)
+    assert distribution.table is distribution.shift is None
 
 
 def test_a_channel_that_says_nothing_is_told_of():

@@ -13,9 +13,14 @@ from tests.nightly import nightly
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channels.base import TOTAL
-from quietcrowd.privacy.loss_distribution import LossDistribution, compose_losses
+from quietcrowd.privacy.loss_grid import LossGrid, compose_losses
 from quietcrowd.privacy.two_layer import flips
-from quietcrowd.privacy.two_layer.flips import cell_delta, cell_epsilon, cell_law, row_epsilon
+from quietcrowd.privacy.two_layer.flips import (
+    cell_delta,
+    cell_distribution,
+    cell_epsilon,
+    row_epsilon,
+)
 
 
 def likelihoods(answers, labels, low, high, total):
@@ -55,15 +60,17 @@ def test_brute_force_on_a_coarse_grid(labels, answers, bounds):
 @pytest.mark.parametrize("labels", [2, 3, 4])
 @pytest.mark.parametrize("answers", [1, 2, 4, 6])
 @pytest.mark.parametrize(("low", "high"), [(0.0, 0.538), (0.1, 0.4), (0.05, 1.0)])
-def test_brute_force_over_all_rows_of_reports_and_the_continuous_law(labels, answers, low, high):
+def test_brute_force_over_all_rows_of_reports_and_the_continuous_distribution(
+    labels, answers, low, high
+):
     """Every pair of answers to one task, every row of reports, no formula but the definition."""
 
     def probability(agreements):
-        def law(flip):
+        def distribution(flip):
             kept = (1 - flip) ** agreements
             return kept * (flip / (labels - 1)) ** (answers - agreements) / (high - low)
 
-        return integrate.quad(law, low, high, epsabs=0, epsrel=1e-13)[0]
+        return integrate.quad(distribution, low, high, epsabs=0, epsrel=1e-13)[0]
 
     by_agreements = [probability(agreements) for agreements in range(answers + 1)]
     truth = (0,) * answers
@@ -206,7 +213,7 @@ def test_deltas_by_brute_force_on_a_coarse_grid(labels, answers, bounds):
 @pytest.mark.parametrize("labels", [2, 3, 4])
 @pytest.mark.parametrize("answers", [1, 2, 4, 6])
 @pytest.mark.parametrize(("low", "high"), [(0.0, 0.538), (0.1, 0.4), (0.05, 1.0), (0.3, 0.3005)])
-def test_deltas_by_brute_force_over_all_rows_of_reports_and_the_continuous_law(
+def test_deltas_by_brute_force_over_all_rows_of_reports_and_the_continuous_distribution(
     labels, answers, low, high
 ):
     first, last = (
@@ -214,11 +221,11 @@ def test_deltas_by_brute_force_over_all_rows_of_reports_and_the_continuous_law(
     )
 
     def probability(agreements):
-        def law(flip):
+        def distribution(flip):
             kept = (1 - flip) ** agreements
             return kept * (flip / (labels - 1)) ** (answers - agreements) / (high - low)
 
-        return integrate.quad(law, low, high, epsabs=0, epsrel=1e-13)[0]
+        return integrate.quad(distribution, low, high, epsabs=0, epsrel=1e-13)[0]
 
     chances = [probability(agreements) for agreements in range(answers + 1)]
     for epsilon in (0.0, 0.5, 1.5):
@@ -256,14 +263,14 @@ def test_half_of_the_claim_is_missed():
 
 @pytest.mark.parametrize("answers", [1, 5, 277])
 @pytest.mark.parametrize("labels", [2, 3])
-def test_the_law_of_the_loss_gives_the_same_deltas(answers, labels):
+def test_the_distribution_of_the_loss_gives_the_same_deltas(answers, labels):
     options = {"labels": labels, "low": 10**7, "high": 10**9}
-    law = cell_law(answers, **options)
-    losses = LossDistribution.of_law(law, law.epsilon / 4096)
-    for epsilon in (0.0, 0.5, 2.0, 0.99 * law.epsilon):
+    distribution = cell_distribution(answers, **options)
+    losses = LossGrid.of_distribution(distribution, distribution.epsilon / 4096)
+    for epsilon in (0.0, 0.5, 2.0, 0.99 * distribution.epsilon):
         delta = cell_delta(epsilon, answers, **options)
         assert delta - 1e-8 <= losses.delta(epsilon) <= delta + 1e-5
-    assert compose_losses([(law, 2)], 0.0) == 2 * cell_epsilon(answers, **options)
+    assert compose_losses([(distribution, 2)], 0.0) == 2 * cell_epsilon(answers, **options)
 
 
 @pytest.mark.parametrize("answers", [2134, 100_000])
@@ -299,5 +306,5 @@ def test_nothing_is_left_out_where_agreements_are_certain_or_impossible():
 
 @pytest.mark.slow
 def test_a_million_answers_are_reckoned():
-    law = cell_law(10**6, labels=2, low=0, high=2_310_189_219)
-    assert law.masses.sum() == pytest.approx(1)
+    distribution = cell_distribution(10**6, labels=2, low=0, high=2_310_189_219)
+    assert distribution.masses.sum() == pytest.approx(1)

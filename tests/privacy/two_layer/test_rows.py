@@ -1,4 +1,4 @@
-"""Laws of the loss of whole rows, against all rows of answers and all rows of reports."""
+"""Distributions of the loss of whole rows, against all rows of answers and all rows of reports."""
 
 import itertools
 import math
@@ -10,9 +10,9 @@ import pytest
 from quietcrowd import Categorical, PrivacyLedger, RandomizedResponse
 from quietcrowd.accounting.calibration import two_layer_bounds
 from quietcrowd.mechanisms import TwoLayerRandomizedResponse
-from quietcrowd.privacy.loss_distribution import LossDistribution, compose_losses
+from quietcrowd.privacy.loss_grid import LossGrid, compose_losses
 from quietcrowd.privacy.two_layer.flips import row_chances
-from quietcrowd.privacy.two_layer.rows import own_row_laws, row_law
+from quietcrowd.privacy.two_layer.rows import own_row_distributions, row_distribution
 
 TOTAL = 256
 
@@ -50,34 +50,38 @@ CASES = [(2, 5, 10, 100), (2, 6, 0, 140), (3, 4, 10, 100), (4, 3, 5, 5), (3, 4, 
 
 
 @pytest.mark.parametrize(("labels", "answers", "low", "high"), CASES)
-def test_the_laws_of_all_rows_are_those_of_all_reports(labels, answers, low, high):
+def test_the_distributions_of_all_rows_are_those_of_all_reports(labels, answers, low, high):
     chances = row_chances(answers, labels=labels, low=low, high=high, total=TOTAL)
     pairs = list(exact_pairs(labels, answers, low, high))
-    laws = list(own_row_laws(chances))
-    assert len(laws) == len(pairs) == answers
-    for law, pair in zip(laws, pairs, strict=True):
-        assert law.masses.sum() == pytest.approx(1)
+    distributions = list(own_row_distributions(chances))
+    assert len(distributions) == len(pairs) == answers
+    for distribution, pair in zip(distributions, pairs, strict=True):
+        assert distribution.masses.sum() == pytest.approx(1)
         for epsilon in (0.0, 0.4, 1.0, 2.5):
-            delta = np.sum(law.masses * np.maximum(0, -np.expm1(epsilon - law.losses)))
+            delta = np.sum(
+                distribution.masses * np.maximum(0, -np.expm1(epsilon - distribution.losses))
+            )
             assert float(delta) == pytest.approx(exact_delta(pair, epsilon), abs=1e-9)
             tail = sum(one for one, two in pair if one > two * Fraction(math.exp(epsilon + 1e-9)))
-            assert law.masses[law.losses > epsilon].sum() >= float(tail) - 1e-15
+            assert distribution.masses[distribution.losses > epsilon].sum() >= float(tail) - 1e-15
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("labels", "answers", "low", "high"), CASES)
-def test_one_law_covers_all_rows_and_the_worst_closely(labels, answers, low, high):
+def test_one_distribution_covers_all_rows_and_the_worst_closely(labels, answers, low, high):
     chances = row_chances(answers, labels=labels, low=low, high=high, total=TOTAL)
-    law = row_law(chances)
+    distribution = row_distribution(chances)
     pairs = list(exact_pairs(labels, answers, low, high))
     places = np.linspace(-1.1 * chances.epsilon, 1.1 * chances.epsilon, 60)
     for epsilon in places:
         worst = max(exact_delta(pair, float(epsilon)) for pair in pairs)
-        losses = law.losses > epsilon
-        delta = np.sum(law.masses[losses] * -np.expm1(epsilon - law.losses[losses]))
+        losses = distribution.losses > epsilon
+        delta = np.sum(
+            distribution.masses[losses] * -np.expm1(epsilon - distribution.losses[losses])
+        )
         assert worst <= float(delta) <= worst + 1e-3
-    assert law.pure_epsilon == chances.epsilon
-    on_grid = LossDistribution.of_law(law, chances.epsilon / 500)
+    assert distribution.pure_epsilon == chances.epsilon
+    on_grid = LossGrid.of_distribution(distribution, chances.epsilon / 500)
     assert on_grid.delta(0.5) >= max(exact_delta(pair, 0.5) for pair in pairs)
 
 
@@ -99,8 +103,10 @@ def test_rows_that_differ_in_half_of_their_places_are_worse_than_opposite_ones()
     mechanism = TwoLayerRandomizedResponse.from_claimed_epsilon(
         domain=Categorical([0, 1]), epsilon=1.0
     )
-    chances = mechanism.worker_law.row_chances(277)
-    own = [compose_losses([(law, 1)], 1e-6) for law in own_row_laws(chances)]
+    chances = mechanism.worker_distribution.row_chances(277)
+    own = [
+        compose_losses([(distribution, 1)], 1e-6) for distribution in own_row_distributions(chances)
+    ]
     assert round(own[-1], 1) == 172.5
     assert round(max(own), 1) == 189.1
     assert own.index(max(own)) == 140
@@ -125,13 +131,13 @@ def test_where_it_takes_too_long_a_coin_stands_for_all_rows():
     domain = Categorical([0, 1])
     mechanism = TwoLayerRandomizedResponse(domain=domain, low=0.1, high=0.4)
     for answers in (900, 1001):
-        law = mechanism.loss(answers=answers).each
-        assert len(law.losses) == 2
+        distribution = mechanism.loss(answers=answers).each
+        assert len(distribution.losses) == 2
     with_null = TwoLayerRandomizedResponse(
         domain=domain, law="epsilon", epsilon=1.0, null="category"
     )
     assert len(with_null.loss(tasks=5).each.losses) == 2
-    assert with_null.worker_law.row_chances(5) is None
+    assert with_null.worker_distribution.row_chances(5) is None
     assert row_chances(1000, labels=2, low=0, high=2**18) is None
     assert row_chances(9, labels=2, low=0, high=0) is None
     uninformative = TwoLayerRandomizedResponse(domain=domain, low=0.5, high=0.5)

@@ -30,11 +30,11 @@ def test_uniform_weights_agree_with_the_closed_form(low, high, cells, others):
     high = min(high, 2**32 // others)
     if others == 1 and high == 2**32:
         high -= 2**20
-    law = SharedWeight.even(low=low, high=high, others=others)
+    distribution = SharedWeight.even(low=low, high=high, others=others)
     exact = cell_epsilon(cells, labels=others + 1, low=low, high=high)
-    assert law.cell_epsilon(cells) == pytest.approx(exact, rel=1e-9, abs=1e-9)
+    assert distribution.cell_epsilon(cells) == pytest.approx(exact, rel=1e-9, abs=1e-9)
     row = row_epsilon(cells, labels=others + 1, low=low, high=high)
-    assert law.row_epsilon(cells) == pytest.approx(row, rel=1e-6, abs=1e-9)
+    assert distribution.row_epsilon(cells) == pytest.approx(row, rel=1e-6, abs=1e-9)
 
 
 @pytest.mark.slow
@@ -44,16 +44,16 @@ def test_listed_weights_agree_with_the_closed_form(cells, null):
     mechanism = TwoLayerRandomizedResponse(
         domain=Ordinal(range(3)), epsilon=1.0, law="epsilon", null=null
     )
-    law = SharedWeight.listed(
-        np.array(mechanism.worker_law.table, float),
+    distribution = SharedWeight.listed(
+        np.array(mechanism.worker_distribution.table, float),
         others=mechanism.size - 1,
         null=null is not None,
     )
-    assert law.cell_epsilon(cells) == pytest.approx(
-        mechanism.worker_law.cell_epsilon(cells), rel=1e-9
+    assert distribution.cell_epsilon(cells) == pytest.approx(
+        mechanism.worker_distribution.cell_epsilon(cells), rel=1e-9
     )
-    assert law.row_epsilon(cells) == pytest.approx(
-        mechanism.worker_law.row_epsilon(cells), rel=1e-9
+    assert distribution.row_epsilon(cells) == pytest.approx(
+        mechanism.worker_distribution.row_epsilon(cells), rel=1e-9
     )
 
 
@@ -62,7 +62,7 @@ def test_listed_weights_agree_with_the_closed_form(cells, null):
 @pytest.mark.parametrize("null", [False, True])
 def test_delta_is_that_of_brute_force(cells, epsilon, null):
     weights = np.array([0.05, 0.2, 0.3]) * 2**32
-    law = SharedWeight.listed(weights, others=2, null=null)
+    distribution = SharedWeight.listed(weights, others=2, null=null)
     keep, other = 1 - 2 * weights / 2**32, weights / 2**32
 
     def chance(given, sent):
@@ -84,7 +84,7 @@ def test_delta_is_that_of_brute_force(cells, epsilon, null):
     if null:
         pairs += [((0, *rest), (2, *rest)), ((2, *rest), (0, *rest))]
     worst = max(delta(*pair) for pair in pairs)
-    assert law.delta(cells, epsilon) == pytest.approx(worst, abs=1e-12)
+    assert distribution.delta(cells, epsilon) == pytest.approx(worst, abs=1e-12)
 
 
 def test_the_curve_of_the_printed_mechanism():
@@ -92,15 +92,15 @@ def test_the_curve_of_the_printed_mechanism():
     mechanism = TwoLayerRandomizedResponse.from_claimed_epsilon(
         domain=Categorical(["no", "yes"]), epsilon=1.0
     )
-    law = SharedWeight.even(low=0, high=mechanism.worker_law.bounds[1], others=1)
-    found = [law.delta(cells, 1.0) for cells in (2, 5, 26, 277)]
+    distribution = SharedWeight.even(low=0, high=mechanism.worker_distribution.bounds[1], others=1)
+    found = [distribution.delta(cells, 1.0) for cells in (2, 5, 26, 277)]
     assert found == pytest.approx([0.090, 0.152, 0.225, 0.248], abs=1e-3)
 
 
 def test_what_is_too_long_is_refused():
-    law = SharedWeight.even(low=0, high=2**31, others=1)
+    distribution = SharedWeight.even(low=0, high=2**31, others=1)
     with pytest.raises(ParameterError, match="at most 10,000 reports"):
-        law.cell_epsilon(MAX_ROW + 1)
+        distribution.cell_epsilon(MAX_ROW + 1)
     with pytest.raises(ParameterError, match="weights must be a list"):
         SharedWeight(weights=np.zeros((2, 2)), chances=np.zeros(2), others=1)
 
@@ -134,13 +134,13 @@ def test_the_sums_are_those_of_the_formula(answers):
 
 
 def test_it_grows_to_the_largest_epsilon_that_may_be_drawn():
-    law = UniformEpsilons(size=11, epsilon=1.0, null=True)
-    losses = [law.cell_epsilon(tasks) for tasks in (1, 10, 1000, 10**6, 10**7)]
+    distribution = UniformEpsilons(size=11, epsilon=1.0, null=True)
+    losses = [distribution.cell_epsilon(tasks) for tasks in (1, 10, 1000, 10**6, 10**7)]
     assert losses == sorted(losses)
     assert losses[-1] == pytest.approx(2.0, abs=2e-3)
     with localcontext() as context:
         context.prec = 50
-        least = min(law.table)
+        least = min(distribution.table)
         limit = (Decimal(2**32 - 10 * least) / least).ln()
     assert losses[-1] <= float(limit) + 1e-12
 
@@ -149,12 +149,12 @@ def test_it_grows_to_the_largest_epsilon_that_may_be_drawn():
 @pytest.mark.parametrize("size", [2, 3, 11, 256, 1024, 4096])
 @pytest.mark.parametrize("epsilon", [0.0, 1.9e-5, 3.05e-4, 0.0049, 0.01, 1.0, 8.0])
 def test_the_table_of_weights(size, epsilon):
-    law = UniformEpsilons(size=size, epsilon=epsilon, null=False)
-    assert len(law.table) == STEPS
-    assert sum(law.table) % STEPS == 0
-    assert max(law.table) <= 2**32 // size
-    assert min(law.table) > 0
-    assert law.mean * STEPS == sum(law.table)
+    distribution = UniformEpsilons(size=size, epsilon=epsilon, null=False)
+    assert len(distribution.table) == STEPS
+    assert sum(distribution.table) % STEPS == 0
+    assert max(distribution.table) <= 2**32 // size
+    assert min(distribution.table) > 0
+    assert distribution.mean * STEPS == sum(distribution.table)
 
 
 @pytest.mark.parametrize("answers", [0, 10**7 + 1, 1.5])

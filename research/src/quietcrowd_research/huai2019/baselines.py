@@ -40,8 +40,8 @@ class Basic:
 
     References
     ----------
-    The baseline of Huai et al., IJCAI 2019, section 5, which names epsilon alone: Laplace's law and
-    its scale, the width of the public range over epsilon, are ours.
+    The baseline of Huai et al., IJCAI 2019, section 5, which names epsilon alone: Laplace's
+    distribution and its scale, the width of the public range over epsilon, are ours.
 
     Examples
     --------

@@ -26,7 +26,7 @@ METHODS = {
 """The paper's methods by ours, with two smoothings of the weights: it names none."""
 
 BETA = "two-layer beta"
-"""The two-layer mechanism of the same claim with a truncated beta as the law of p_u."""
+"""The two-layer mechanism of the same claim with a truncated beta as the distribution of p_u."""
 
 EQUAL_CLAIM = "two-layer*"
 """The two-layer mechanism that really loses the claimed epsilon, by a `low` above 0."""
@@ -45,7 +45,8 @@ def tell_error_changes(frame: pd.DataFrame) -> Sequence[pd.DataFrame | str]:
         "instead of 1. exact: what one answer of a worker with the mean number of answers loses at "
         "most. one-layer*: at the exact epsilon of the row above. two-layer*: it really loses the "
         "claimed epsilon. "
-        f"{BETA}: p_u from a beta law, truncated. Means of {int(private['trials'].max())} trials; "
+        f"{BETA}: p_u from a beta distribution, truncated. "
+        f"Means of {int(private['trials'].max())} trials; "
         f"the largest standard error is {private['change_se'].max():.4f}.",
         _errors(frame, plain["constant"]),
         "Error rates of what is inferred from private reports. †: no better than the constant "
@@ -258,7 +259,7 @@ def _draw_changes(axes: Any, rows: pd.DataFrame, places: Mapping[float, int]) ->
 def _draw_errors(axes: Any, rows: pd.DataFrame, places: Mapping[float, int]) -> None:
     private = rows[rows["mechanism"].isin(_LOOKS)]
     keys = ["mechanism", "claimed_epsilon", "method"]
-    once = private.drop_duplicates(keys)  # one-layer* stands first for the uniform law
+    once = private.drop_duplicates(keys)  # one-layer* stands first for the uniform distribution
     for _, line in once.groupby(["mechanism", "method"], sort=False):
         _draw_line(axes, line, places, "error_rate")
     for method, error in _plain(rows).items():

@@ -56,7 +56,7 @@ WEIGHTS_AT = 1.0
 """The claim of Figure 2. The paper names none; its b, .538, allows the p_u that the text tells."""
 
 SHAPE: Mapping[str, Any] = {"alpha": 2, "beta": 2}
-"""Of the beta law; the paper names the uniform law alone."""
+"""Of the beta distribution; the paper names the uniform distribution alone."""
 
 _SKIPPED = ("Peer Grading is not public: a drawn crowd of its size, 72 x 26 x 360, stands for it",)
 

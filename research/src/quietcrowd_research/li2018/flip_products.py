@@ -49,9 +49,9 @@ def change_densities() -> pd.DataFrame:
 
 
 def tell_change_densities(frame: pd.DataFrame) -> Sequence[pd.DataFrame | str]:
-    """Return each law in numbers, beside the one-layer mechanism, and what it is worth.
+    """Return each distribution in numbers, beside the one-layer mechanism, and what it is worth.
 
-    Minus the logarithm of A, less n times that of b, has the gamma law of shape n.
+    Minus the logarithm of A, less n times that of b, has the gamma distribution of shape n.
     """
     rows = []
     curves: Any = frame.groupby(["panel", "workers", "high"], sort=False)

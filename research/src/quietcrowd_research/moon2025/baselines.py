@@ -444,7 +444,7 @@ class PrivTDSILike(Mechanism):
     @property
     @override
     def channel(self) -> LaplaceChannel:
-        """The law of one report given one answer; the same for every worker."""
+        """The distribution of one report given one answer; the same for every worker."""
         return self.of_one_report.channel
 
     @property

@@ -23,7 +23,7 @@ from quietcrowd.auditing.attack import (
     taskwise_plan,
 )
 from quietcrowd.domains import FiniteDomain
-from quietcrowd.mechanisms.channels.bounded_law import TOTAL, BoundedLaw
+from quietcrowd.mechanisms.channels.bounded_distribution import TOTAL, BoundedDistribution
 from quietcrowd.mechanisms.channels.noise import Shift
 from quietcrowd.mechanisms.channels.shift import BIT_GRID, LaplaceChannel
 from quietcrowd.mechanisms.mechanism import Mechanism
@@ -50,14 +50,14 @@ def plan_shift(mechanism: Mechanism, shift: Shift, answers: int) -> AuditPlan:
     fillings = mechanism.filling_places
     around = [shift.grid.middle] if fillings is None else fillings.tolist()
 
-    def log_law(observed: Observed, around: Sequence[int]) -> Floats:
+    def log_distribution(observed: Observed, around: Sequence[int]) -> Floats:
         sent = observed.cells[:, :1].astype(np.int64)
         masses = np.exp(shift.noise.log_mass(sent - np.asarray(around, np.int64)))
         found: Floats = np.log(np.maximum(masses.mean(axis=1), np.finfo(np.float64).tiny))
         return found
 
     def score(others: Sequence[int], observed: Observed) -> Floats:
-        return log_law(observed, [top]) - log_law(observed, others)
+        return log_distribution(observed, [top]) - log_distribution(observed, others)
 
     pairs = [Pair(name=VALUE, one=high, other=low, score=partial(score, [bottom]))]
     if mechanism.every_task:
@@ -111,46 +111,50 @@ def _fillings(mechanism: Mechanism, channel: LaplaceChannel) -> list[int]:
     return [*range(0, grid.steps + 1, max(1, grid.steps // 1024))]
 
 
-def plan_bounded(mechanism: Mechanism, law: BoundedLaw, answers: int) -> AuditPlan:
+def plan_bounded(
+    mechanism: Mechanism, distribution: BoundedDistribution, answers: int
+) -> AuditPlan:
     """Return the audit plan of a mechanism with a bounded distribution of reports.
 
     The exact loss is that of all pairs of answers. With two outcomes the delta is that of the two
     farthest answers; with a window the worst pair is not known.
     """
     low, high = ends(mechanism)
-    bottom, top = places(mechanism, law.grid, [low, high]).tolist()
-    epsilon = _largest_loss(law, bottom, top)
+    bottom, top = places(mechanism, distribution.grid, [low, high]).tolist()
+    epsilon = _largest_loss(distribution, bottom, top)
 
     def score(observed: Observed) -> Floats:
         sent = observed.cells[:, 0]
         missing = np.isnan(sent)
         reports = np.where(missing, 0, sent).astype(np.int64)
-        one, other = (np.maximum(law.weights(reports, place), 0.5) for place in (top, bottom))
+        one, other = (
+            np.maximum(distribution.weights(reports, place), 0.5) for place in (top, bottom)
+        )
         return np.where(missing, np.nan, np.log(one) - np.log(other))
 
     pair = Pair(name=VALUE, one=high, other=low, score=score)
-    every = law.weights(np.arange(law.reports), top) / TOTAL
+    every = distribution.weights(np.arange(distribution.reports), top) / TOTAL
     return taskwise_plan(
         [pair],
         answers,
-        partial(plain_numbers, mechanism, law.grid),
+        partial(plain_numbers, mechanism, distribution.grid),
         epsilon=epsilon,
-        delta_at=None if law.lift else partial(_bounded_delta, law, bottom, top),
+        delta_at=None if distribution.lift else partial(_bounded_delta, distribution, bottom, top),
         alike=float(np.sum(every**2)),
     )
 
 
-def _largest_loss(law: BoundedLaw, bottom: int, top: int) -> float:
+def _largest_loss(distribution: BoundedDistribution, bottom: int, top: int) -> float:
     """Return ln of the largest ratio of two weights of a report, over the answers in between.
 
     The weight of a report is linear in the answer except at the ends of its window. So the largest
     and the least are at the domain's ends, or on either side of a window's.
     """
-    reports = np.arange(law.reports)
+    reports = np.arange(distribution.reports)
     found = np.stack(
         [
-            law.weights(reports, np.clip(answers, bottom, top))
-            for first in (reports, reports - law.window)
+            distribution.weights(reports, np.clip(answers, bottom, top))
+            for first in (reports, reports - distribution.window)
             for answers in (first, first + 1, bottom, top)
         ]
     )
@@ -159,9 +163,11 @@ def _largest_loss(law: BoundedLaw, bottom: int, top: int) -> float:
     return log_ratio_up(max(Fraction(h, s) for h, s in pairs))
 
 
-def _bounded_delta(law: BoundedLaw, bottom: int, top: int, epsilon: float) -> float:
-    reports, factor = np.arange(law.reports), np.exp(epsilon)
-    one, other = (law.weights(reports, place) / TOTAL for place in (top, bottom))
+def _bounded_delta(
+    distribution: BoundedDistribution, bottom: int, top: int, epsilon: float
+) -> float:
+    reports, factor = np.arange(distribution.reports), np.exp(epsilon)
+    one, other = (distribution.weights(reports, place) / TOTAL for place in (top, bottom))
     return float(
         max(np.maximum(a - factor * b, 0.0).sum() for a, b in ((one, other), (other, one)))
     )

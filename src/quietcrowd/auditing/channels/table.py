@@ -28,8 +28,8 @@ from quietcrowd.auditing.attack import (
     taskwise_plan,
 )
 from quietcrowd.mechanisms.channels.base import TOTAL
-from quietcrowd.mechanisms.channels.per_worker import UniformFlips, WorkerLaw
-from quietcrowd.mechanisms.channels.set_law import SetLaw
+from quietcrowd.mechanisms.channels.per_worker import UniformFlips, WorkerDistribution
+from quietcrowd.mechanisms.channels.set_distribution import SetDistribution
 from quietcrowd.mechanisms.channels.table import TableChannel
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.privacy.loss import is_randomized_response
@@ -105,60 +105,65 @@ def _codes(row: Sequence[Any]) -> Floats:
 
 
 def plan_shared(
-    mechanism: Mechanism, channel: TableChannel, worker_law: WorkerLaw, answers: int
+    mechanism: Mechanism,
+    channel: TableChannel,
+    worker_distribution: WorkerDistribution,
+    answers: int,
 ) -> AuditPlan:
     """Return the audit plan of a mechanism with one drawn weight per worker."""
-    law = _shared_law(mechanism, worker_law)
-    collisions = Collisions(answer=0, chance=partial(_equal_rows, law))
+    distribution = _shared_distribution(mechanism, worker_distribution)
+    collisions = Collisions(answer=0, chance=partial(_equal_rows, distribution))
     if answers == 1:
         return evolve(plan_finite(mechanism, channel, answers), collisions=collisions)
     return AuditPlan(
         exact=ExactLoss(
-            epsilon=law.cell_epsilon(answers),
-            total_epsilon=law.row_epsilon(answers),
-            delta_at=partial(law.delta, answers),
+            epsilon=distribution.cell_epsilon(answers),
+            total_epsilon=distribution.row_epsilon(answers),
+            delta_at=partial(distribution.delta, answers),
             rounding=1e-9,
         ),
-        attacks=_shared_attacks(mechanism, law, answers),
+        attacks=_shared_attacks(mechanism, distribution, answers),
         collisions=collisions,
     )
 
 
-def _shared_law(mechanism: Mechanism, worker_law: WorkerLaw) -> SharedWeight:
+def _shared_distribution(
+    mechanism: Mechanism, worker_distribution: WorkerDistribution
+) -> SharedWeight:
     others = mechanism.size - 1  # type: ignore[attr-defined]
-    if isinstance(worker_law, UniformFlips):
-        low, high = worker_law.bounds
+    if isinstance(worker_distribution, UniformFlips):
+        low, high = worker_distribution.bounds
         return SharedWeight.even(low=low, high=high, others=others)
-    table = np.array(worker_law.table, np.float64)  # type: ignore[attr-defined]
+    table = np.array(worker_distribution.table, np.float64)  # type: ignore[attr-defined]
     return SharedWeight.listed(table, others=others, null=mechanism.every_task)
 
 
-def _equal_rows(law: SharedWeight, tasks: int) -> float:
+def _equal_rows(distribution: SharedWeight, tasks: int) -> float:
     """Return the probability that two devices, with independent weights, send equal rows."""
-    other = law.weights / law.total
-    keep = 1 - law.others * other
-    alike = np.outer(keep, keep) + law.others * np.outer(other, other)
-    return float(law.chances @ alike**tasks @ law.chances)
+    other = distribution.weights / distribution.total
+    keep = 1 - distribution.others * other
+    alike = np.outer(keep, keep) + distribution.others * np.outer(other, other)
+    return float(distribution.chances @ alike**tasks @ distribution.chances)
 
 
-def _shared_attacks(mechanism: Mechanism, law: SharedWeight, answers: int) -> list[Attack]:
+def _shared_attacks(mechanism: Mechanism, distribution: SharedWeight, answers: int) -> list[Attack]:
     null = mechanism.domain.size  # type: ignore[attr-defined]
 
     def value_score(observed: Observed) -> Floats:
         cells = observed.cells
-        gains = law.value_gains(answers)[(cells[:, 1:] == 0).sum(axis=1)]
+        gains = distribution.value_gains(answers)[(cells[:, 1:] == 0).sum(axis=1)]
         return np.where(cells[:, 0] == 0, gains, np.where(cells[:, 0] == 1, -gains, 0.0))
 
     def null_score(observed: Observed) -> Floats:
         cells = observed.cells
         agree = (cells[:, 1:] == 0).sum(axis=1)
-        kept, became_null, neither = (gains[agree] for gains in law.null_gains(answers))
+        kept, became_null, neither = (gains[agree] for gains in distribution.null_gains(answers))
         first = cells[:, 0]
         scores = np.where(first == 0, kept, np.where(first == null, became_null, neither))
         return np.where(np.isnan(first), np.nan, scores)
 
     def row_score(observed: Observed) -> Floats:
-        row = law.log_row(answers)
+        row = distribution.log_row(answers)
         of_one, of_other = ((observed.cells == label).sum(axis=1) for label in (0, 1))
         gain: Floats = row[of_one] - row[of_other]
         return gain
@@ -182,14 +187,16 @@ ONE, OTHER = 0, 1
 """Codes of the two answers; all pairs are equivalent."""
 
 
-def plan_sets(law: SetLaw, answers: int) -> AuditPlan:
+def plan_sets(distribution: SetDistribution, answers: int) -> AuditPlan:
     """Return the audit plan of a mechanism that reports sets of labels."""
-    epsilon = log_ratio_up(law.ratio)
+    epsilon = log_ratio_up(distribution.ratio)
 
     def score(observed: Observed) -> Floats:
         first = observed.cells[:, 0]
-        known = (first >= 0) & (first < law.count)
-        sets = sets_of(np.where(known, first, 0).astype(np.int64), law.labels, law.members)
+        known = (first >= 0) & (first < distribution.count)
+        sets = sets_of(
+            np.where(known, first, 0).astype(np.int64), distribution.labels, distribution.members
+        )
         held = (sets[:, :, np.newaxis] == (ONE, OTHER)).any(axis=1)
         gains = epsilon * (held[:, ONE].astype(np.float64) - held[:, OTHER])
         return np.where(known, gains, np.nan)
@@ -200,20 +207,20 @@ def plan_sets(law: SetLaw, answers: int) -> AuditPlan:
         answers,
         plain=lambda row: np.full(len(row), np.nan),
         epsilon=epsilon,
-        delta_at=partial(_sets_delta, law),
-        alike=float(_equal_sets(law)),
+        delta_at=partial(_sets_delta, distribution),
+        alike=float(_equal_sets(distribution)),
         part=HALF,
     )
 
 
-def _equal_sets(law: SetLaw) -> Fraction:
+def _equal_sets(distribution: SetDistribution) -> Fraction:
     """Return the probability that two devices with the same answer send the same set."""
-    with_answer = math.comb(law.labels - 1, law.members - 1)
-    without = law.count - with_answer
-    return law.held**2 / with_answer + (1 - law.held) ** 2 / without
+    with_answer = math.comb(distribution.labels - 1, distribution.members - 1)
+    without = distribution.count - with_answer
+    return distribution.held**2 / with_answer + (1 - distribution.held) ** 2 / without
 
 
-def _sets_delta(law: SetLaw, epsilon: float) -> float:
+def _sets_delta(distribution: SetDistribution, epsilon: float) -> float:
     """Return the least delta at `epsilon`, at least 0; any two answers are equivalent."""
-    one, other = map(float, law.parted)
+    one, other = map(float, distribution.parted)
     return max(0.0, one - math.exp(epsilon) * other)

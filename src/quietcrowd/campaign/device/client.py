@@ -147,7 +147,7 @@ class Client:
         return self._folder.images()
 
     @property
-    def law(self) -> tuple[str, ...]:
+    def noise_text(self) -> tuple[str, ...]:
         """Sentences, with examples, on how often each answer becomes which report.
 
         Workers should decide by them before they answer: after `answer` nothing is left to decide.

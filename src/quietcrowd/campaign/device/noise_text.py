@@ -11,8 +11,8 @@ from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.mechanisms.channels import LaplaceChannel, SketchChannel, TableChannel
-from quietcrowd.mechanisms.channels.bounded_law import TOTAL, BoundedLaw
-from quietcrowd.mechanisms.channels.set_law import SetLaw
+from quietcrowd.mechanisms.channels.bounded_distribution import TOTAL, BoundedDistribution
+from quietcrowd.mechanisms.channels.set_distribution import SetDistribution
 from quietcrowd.mechanisms.report_meanings import Likelihoods, ListedMeanings
 
 _LONGEST = 24  # most characters shown of an answer's name
@@ -28,16 +28,16 @@ def noise_sentences(mechanism: Mechanism, tasks: int) -> tuple[str, ...]:
     channel: Any = mechanism.channel
     match channel.kind:
         case "table":
-            law = _of_labels(mechanism, channel)
+            distribution = _of_labels(mechanism, channel)
         case "shift":
-            law = _of_numbers(mechanism, channel)
+            distribution = _of_numbers(mechanism, channel)
         case "weights":
-            law = _of_bounds(channel.law)
+            distribution = _of_bounds(channel.distribution)
         case "sets":
-            law = _of_sets(mechanism, channel.law)
+            distribution = _of_sets(mechanism, channel.distribution)
         case _:
-            law = _of_sums(channel, tasks)
-    return (*law, _again(mechanism))
+            distribution = _of_sums(channel, tasks)
+    return (*distribution, _again(mechanism))
 
 
 def _again(mechanism: Mechanism) -> str:
@@ -113,21 +113,21 @@ def _of_labels(mechanism: Mechanism, channel: TableChannel) -> tuple[str, ...]:
     least, most = show_share(min(others)), show_share(max(others))
     of_others = f"in {most}" if least == most else f"in {least} to {most}"
     which = "as the other one" if len(others) == 1 else "as each of the others"
-    law = [
+    distribution = [
         f"An example: the answer {name!r} is reported as {reports[often]!r} in "
         f"{show_share(table[0, often])} of all cases, and {which} {of_others}."
     ]
     if channel.per_worker is not None:
         fewest = len(others) * channel.per_worker.bounds[0] / TOTAL
         none = f"None replaces fewer than {show_share(fewest)}."
-        law.append(
+        distribution.append(
             "That is the mean of all devices: each draws for itself, once for all its answers, how "
             f"often it replaces one. {'Some replace hardly any.' if fewest < _HARDLY else none}"
         )
-    return tuple(law)
+    return tuple(distribution)
 
 
-def _of_bounds(bounded: BoundedLaw) -> tuple[str, ...]:
+def _of_bounds(bounded: BoundedDistribution) -> tuple[str, ...]:
     low, high = bounded.numbers.numbers(np.array([0, bounded.reports - 1])).tolist()
     return (
         f"Your device draws a number from {low:.4g} to {high:.4g}. Each of them can come of every "
@@ -137,12 +137,14 @@ def _of_bounds(bounded: BoundedLaw) -> tuple[str, ...]:
     )
 
 
-def _of_sets(mechanism: Mechanism, law: SetLaw) -> tuple[str, ...]:
+def _of_sets(mechanism: Mechanism, distribution: SetDistribution) -> tuple[str, ...]:
     [name] = _answers(mechanism, 1)
     return (
-        f"An example: a report is a set of {law.members} of the {law.labels} answers. That of the "
-        f"answer {name!r} holds {name!r} in {show_share(float(law.held))} of all cases, and each "
-        f"of the others in {show_share(float(law.held_other))}.",
+        f"An example: a report is a set of {distribution.members} of the {distribution.labels} "
+        "answers. "
+        f"That of the answer {name!r} holds {name!r} in "
+        f"{show_share(float(distribution.held))} of all cases, and each "
+        f"of the others in {show_share(float(distribution.held_other))}.",
     )
 
 
@@ -158,18 +160,18 @@ def _of_numbers(mechanism: Mechanism, channel: LaplaceChannel) -> tuple[str, ...
     grid = channel.grid
     half, most = (grid.step * channel.noise.within(share) for share in (_HALF, _MOST))
     middle = (grid.low + grid.high) / 2
-    law = [
+    distribution = [
         f"Noise is added to each number. Half of all reports lie within {half:.3g} of the answer, "
         f"and 19 of 20 within {most:.3g}. An example: the answer {middle:.4g} becomes a report "
         f"from {middle - most:.4g} to {middle + most:.4g} in 19 of 20 cases."
     ]
     if mechanism.every_task:
-        law.append("A question without an answer gets a number, and noise, all the same.")
+        distribution.append("A question without an answer gets a number, and noise, all the same.")
     bit = channel.participation
     if bit is not None:
         spread = bit.grid.step * bit.noise.within(_MOST)
-        law.append(
+        distribution.append(
             "Beside it goes a noisy 1 where you answered, or 0 where you did not: 19 of 20 lie "
             f"within {spread:.3g} of it."
         )
-    return tuple(law)
+    return tuple(distribution)

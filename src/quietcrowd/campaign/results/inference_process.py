@@ -34,7 +34,7 @@ from quietcrowd.campaign.results.results import (
     Findings,
     Provenance,
     failed_findings,
-    is_settled,
+    is_fixed,
     read_provenance,
     write_failure,
     write_results,
@@ -122,7 +122,7 @@ class Inferrer:
                     method_shown().label("named"),
                 ).where(tables.campaign.c.id == campaign)
             ).one_or_none()
-            if row is None or is_settled(connection, row):
+            if row is None or is_fixed(connection, row):
                 self._earlier.pop(campaign, None)
                 return False
             wanted = ReportsToInfer.of(connection, row)

@@ -223,7 +223,7 @@ def read_provenance(connection: Connection, campaign: bytes) -> Provenance | Non
     return None if row is None else Provenance(**row._mapping)
 
 
-def is_settled(connection: Connection, campaign: Any) -> bool:
+def is_fixed(connection: Connection, campaign: Any) -> bool:
     """Return whether, in this transaction, results cannot change before a release."""
     if not waits_for_others(campaign):
         return False

@@ -257,7 +257,7 @@ class Admission:
             raise ProblemError("too-many-requests", "Wait a moment.")
 
     async def _check_joins(self, campaign: bytes, shown: Shown, request: HTTPConnection) -> None:
-        if self.joins.has_room(request):
+        if self.joins.has_capacity(request):
             return
         if not await self.lookups.is_known(Shown("open-campaign", campaign), remember=False):
             return
@@ -365,7 +365,7 @@ class Gate:
         try:
             body = await self._admitted(scope, headers, asker, receive)
         except ProblemError as problem:
-            await self.turning_away.refuse(problem, scope, receive, send)
+            await self.turning_away.reject(problem, scope, receive, send)
             return
         await self._work(scope, asker, body, receive, send)
 
@@ -409,7 +409,7 @@ class Gate:
             self.admission().learn(asker, answer.status)
 
     def _check_capacity(self, size: int, name: bytes) -> None:
-        if not self.in_flight.has_room(size):
+        if not self.in_flight.has_capacity(size):
             self.in_flight.cut_off_slow()
             raise ProblemError("busy", BUSY)
         if not self.in_flight.has_share(name):

@@ -19,7 +19,7 @@ from quietcrowd import __version__
 from quietcrowd.campaign.results.large_campaigns import LargeCampaigns
 from quietcrowd.campaign.server.admission import Admission, Gate, Lookups
 from quietcrowd.campaign.server.api import ROUTES
-from quietcrowd.campaign.server.connections import Door, open_door, shedding_protocol
+from quietcrowd.campaign.server.connections import SharedState, make_shared_state, shedding_protocol
 from quietcrowd.campaign.server.in_flight import InFlight
 from quietcrowd.campaign.server.jobs.inference import InferenceJobs
 from quietcrowd.campaign.server.jobs.plans import PlanJobs
@@ -91,8 +91,8 @@ def create_app(
     app.router.routes.extend(ROUTES)  # an included router would be searched several times
     app.router.routes.extend(pages.routes)
     app.add_route(DOCUMENT, ApiDocument(app).answer, include_in_schema=False)
-    door = open_door(settings, database, counted.tally)
-    app.state.address, app.state.door, app.state.metrics = settings.public_url, door, counted
+    shared = make_shared_state(settings, database, counted.tally)
+    app.state.address, app.state.shared, app.state.metrics = settings.public_url, shared, counted
     in_flight = InFlight(
         requests=settings.at_once, size=settings.bytes_at_once, each=settings.at_once_each
     )
@@ -100,9 +100,9 @@ def create_app(
         Gate,
         admission=lambda: app.state.admission,
         in_flight=in_flight,
-        incoming=door.incoming,
-        connections=door.connections,
-        turning_away=door.turning_away,
+        incoming=shared.incoming,
+        connections=shared.connections,
+        turning_away=shared.turning_away,
         always=f"{PREFIX}/healthz",
         tally=counted.tally,
     )
@@ -125,7 +125,7 @@ def _lifespan(
         )
         lookups = Lookups(database=database)
         joins = JoinLimits(
-            sources=app.state.door.connections.sources,
+            sources=app.state.shared.connections.sources,
             per_minute=settings.joins_per_minute,
             at_once=settings.joins_at_once,
         )
@@ -135,7 +135,7 @@ def _lifespan(
             lookups=lookups,
             limits=RateLimits(rate=settings.requests_per_second, burst=settings.burst),
             joins=joins,
-            hold_back=app.state.door.turning_away.hold_back,
+            hold_back=app.state.shared.turning_away.hold_back,
         )
         app.state.service = Service(
             database=database,
@@ -182,13 +182,13 @@ def serve(settings: Settings, announce: Callable[[str], None] | None = None) -> 
     """Serve until the process is stopped; `announce` receives the start report line by line."""
     with opened_resources(settings) as resources:
         app = create_app(settings, resources.database, resources.departures, resources.metrics)
-        resources.listener.door = app.state.door.connections
+        resources.listener.connections = app.state.shared.connections
         if announce is not None:
-            for line in start_lines(settings, resources, app.state.door.connections):
+            for line in start_lines(settings, resources, app.state.shared.connections):
                 announce(line)
         start_log()
         log_what_nobody_catches()
-        server = uvicorn.Server(uvicorn.Config(app, **listening(settings, app.state.door)))
+        server = uvicorn.Server(uvicorn.Config(app, **listening(settings, app.state.shared)))
         gc.freeze()  # exempt permanent objects from garbage collection, which delays uploads
         with suppress(KeyboardInterrupt):
             server.run([resources.listener])
@@ -196,7 +196,7 @@ def serve(settings: Settings, announce: Callable[[str], None] | None = None) -> 
         raise SystemExit(_NOT_STARTED)
 
 
-def listening(settings: Settings, door: Door) -> dict[str, Any]:
+def listening(settings: Settings, shared: SharedState) -> dict[str, Any]:
     """Return the options of uvicorn, which writes no log."""
     return {
         "host": settings.host,
@@ -206,7 +206,7 @@ def listening(settings: Settings, door: Door) -> dict[str, Any]:
         "loop": "asyncio",  # `Listener.accept` requires asyncio
         "ws": "none",
         "backlog": AT_A_TIME,
-        "http": shedding_protocol(door),
+        "http": shedding_protocol(shared),
         "server_header": False,
         "proxy_headers": False,
         "timeout_graceful_shutdown": settings.grace,
@@ -227,8 +227,8 @@ def serve_in_background(settings: Settings) -> Iterator[BackgroundServer]:
     """Serve in a thread until the context ends; all acknowledged uploads are then stored."""
     with opened_resources(settings) as resources:
         app = create_app(settings, resources.database, resources.departures, resources.metrics)
-        resources.listener.door = app.state.door.connections
-        server = uvicorn.Server(uvicorn.Config(app, **listening(settings, app.state.door)))
+        resources.listener.connections = app.state.shared.connections
+        server = uvicorn.Server(uvicorn.Config(app, **listening(settings, app.state.shared)))
         thread = Thread(target=server.run, args=([resources.listener],), name="server")
         thread.start()
         try:

@@ -29,7 +29,7 @@ _SHARE = 4  # by default, one source may have 1/_SHARE of all connections
 
 
 @frozen(kw_only=True)
-class Door:
+class SharedState:
     """State shared by connections; `taking` is the seconds to read a piece of a response."""
 
     at_once: int
@@ -44,10 +44,10 @@ class Door:
         return requests - self.incoming.waiting - self.turning_away.waiting >= self.at_once
 
 
-def open_door(settings: Settings, database: Database, tally: Tally) -> Door:
+def make_shared_state(settings: Settings, database: Database, tally: Tally) -> SharedState:
     """Create the shared state; raise ParameterError if the process may not open enough files."""
     most = connections_within(settings.connections, database.files_at_most)
-    return Door(
+    return SharedState(
         at_once=settings.at_once,
         connections=OpenConnections(
             most=most,
@@ -76,7 +76,8 @@ class TimedConnection(H11Protocol):
     """A connection that is closed if the client stalls.
 
     The head of the first request must arrive within a time limit from the connection, later heads
-    from their first byte. Each piece of a response must be read within `Door.taking` seconds.
+    from their first byte. Each piece of a response must be read within
+    `SharedState.taking` seconds.
     """
 
     _head: asyncio.TimerHandle | None = None
@@ -84,7 +85,7 @@ class TimedConnection(H11Protocol):
     _worked_on = False
 
     @property
-    def door(self) -> Door:
+    def shared(self) -> SharedState:
         """State shared with the other connections."""
         raise NotImplementedError
 
@@ -92,7 +93,7 @@ class TimedConnection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.app_state = {**self.app_state, CONNECTION: self}
-        self.door.connections.enter(self, self.client[0] if self.client else None)
+        self.shared.connections.enter(self, self.client[0] if self.client else None)
         self.await_head(coming=True)
 
     @override
@@ -104,14 +105,14 @@ class TimedConnection(H11Protocol):
     @override
     def pause_writing(self) -> None:
         super().pause_writing()
-        self.door.connections.wait(self)
+        self.shared.connections.wait(self)
         self._await_taking(pending=True)
 
     @override
     def resume_writing(self) -> None:
         self._await_taking(pending=False)
         if self._worked_on:
-            self.door.connections.go_on(self)
+            self.shared.connections.go_on(self)
         super().resume_writing()
 
     @override
@@ -122,25 +123,25 @@ class TimedConnection(H11Protocol):
 
     @override
     def connection_lost(self, exc: Exception | None) -> None:
-        self.door.connections.leave(self)
+        self.shared.connections.leave(self)
         self.await_head(coming=False)
         self._await_taking(pending=False)
         super().connection_lost(exc)
 
     @override
     def on_response_complete(self) -> None:
-        self.door.connections.wait(self)
+        self.shared.connections.wait(self)
         super().on_response_complete()
 
     def work_begins(self) -> None:
         """Record that the server processes a request."""
         self._worked_on = True
-        self.door.connections.go_on(self)
+        self.shared.connections.go_on(self)
 
     def work_ends(self) -> None:
         """Record that the client has to act again."""
         self._worked_on = False
-        self.door.connections.wait(self)
+        self.shared.connections.wait(self)
 
     def cut_off(self) -> None:
         """Close the connection now, and discard unread data."""
@@ -148,10 +149,10 @@ class TimedConnection(H11Protocol):
 
     def await_head(self, *, coming: bool) -> None:
         """Start the time limit of a request head if one is `coming`, else cancel it."""
-        self._head = self._timer(self._head, self.door.incoming.patience if coming else None)
+        self._head = self._timer(self._head, self.shared.incoming.patience if coming else None)
 
     def _await_taking(self, *, pending: bool) -> None:
-        self._piece = self._timer(self._piece, self.door.taking if pending else None)
+        self._piece = self._timer(self._piece, self.shared.taking if pending else None)
 
     def _timer(
         self, running: asyncio.TimerHandle | None, seconds: float | None
@@ -175,9 +176,8 @@ def is_whole_post(data: bytes) -> bool:
     )
 
 
-def shedding_protocol(door: Door) -> type[H11Protocol]:
+def shedding_protocol(state: SharedState) -> type[H11Protocol]:
     """Return a protocol that rejects complete POSTs without parsing while the server is full."""
-    shared = door
     refusal = _refusal()
     malformed = as_response(
         ProblemError("malformed", "Send HTTP/1.1 (RFC 9112).", headers={"Connection": "close"})
@@ -186,18 +186,18 @@ def shedding_protocol(door: Door) -> type[H11Protocol]:
     class Shedding(TimedConnection):
         @property
         @override
-        def door(self) -> Door:
-            return shared
+        def shared(self) -> SharedState:
+            return state
 
         @override
         def data_received(self, data: bytes) -> None:
-            if not (shared.is_full(len(self.tasks)) and self._may_shed and is_whole_post(data)):
+            if not (state.is_full(len(self.tasks)) and self._may_shed and is_whole_post(data)):
                 super().data_received(data)
                 return
             self.await_head(coming=False)
             self.transport.write(refusal)
             self.on_response_complete()
-            note_request(shared.tally, "workers", "POST", "unknown", 503, 0.0)
+            note_request(state.tally, "workers", "POST", "unknown", 503, 0.0)
 
         @override
         def send_400_response(self, msg: str) -> None:
@@ -210,7 +210,7 @@ def shedding_protocol(door: Door) -> type[H11Protocol]:
                 ):
                     self.transport.write(self.conn.send(event))
             self.transport.close()
-            note_request(shared.tally, "workers", "unknown", "unknown", 400, 0.0)
+            note_request(state.tally, "workers", "unknown", "unknown", 400, 0.0)
 
         @property
         def _may_shed(self) -> bool:

@@ -46,7 +46,7 @@ class InFlight:
     _size_of: Counter[bytes] = field(factory=Counter, init=False)
     _answers: dict[WaitingAnswer, int] = field(factory=dict, init=False)
 
-    def has_room(self, size: int) -> bool:
+    def has_capacity(self, size: int) -> bool:
         """Return whether there is capacity for a request with a body of `size` bytes."""
         return self._requests < self.requests and self._has_bytes(size)
 
@@ -127,7 +127,7 @@ class CountedAnswer:
     _waiting: WaitingAnswer = field(init=False)
     _start: Message | None = field(default=None, init=False)
     _held: int = field(default=0, init=False)
-    _refused: bool = field(default=False, init=False)
+    _rejected: bool = field(default=False, init=False)
 
     def __attrs_post_init__(self) -> None:
         self._waiting = WaitingAnswer(cut_off=self.cut_off)
@@ -138,8 +138,8 @@ class CountedAnswer:
             self._start, self.status = message, message.get("status", 0)
             return
         body, more = message.get("body", b""), message.get("more_body", False)
-        if self._refused or not self._may_go(len(body), more=more):
-            await self._refuse()
+        if self._rejected or not self._may_go(len(body), more=more):
+            await self._reject()
             return
         if self._start is not None:
             start, self._start = self._start, None
@@ -184,8 +184,8 @@ class CountedAnswer:
             self._held += size
             self.in_flight.count(self._waiting, size, self.credential)
 
-    async def _refuse(self) -> None:
-        if not self._refused:
-            self._refused = True
+    async def _reject(self) -> None:
+        if not self._rejected:
+            self._rejected = True
             problem = ProblemError("busy", BUSY)
             await as_response(problem)(self.scope, self.receive, self.send)

@@ -139,7 +139,7 @@ class TurningAway:
         finally:
             self.held -= 1
 
-    async def refuse(
+    async def reject(
         self, problem: ProblemError, scope: Scope, receive: Receive, send: Send
     ) -> None:
         """Respond, and end the connection if an unknown client is still sending a body."""

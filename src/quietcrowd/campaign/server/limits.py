@@ -136,7 +136,7 @@ class JoinLimits:
     def __attrs_post_init__(self) -> None:
         self._limits = RateLimits(rate=self.per_minute / 60, burst=self.at_once)
 
-    def has_room(self, request: HTTPConnection, now: float | None = None) -> bool:
+    def has_capacity(self, request: HTTPConnection, now: float | None = None) -> bool:
         """Return whether the source of a request may add a worker at the monotonic time `now`."""
         return self._limits.would_allow(self.sources.of_request(request, now), now)
 

@@ -117,7 +117,7 @@ class _Taken(socket.socket):
 class Listener(socket.socket):
     """A listening socket that limits the number of accepted connections."""
 
-    door: OpenConnections | None = None
+    connections: OpenConnections | None = None
     _taken: set[_Taken]
 
     @override
@@ -129,11 +129,13 @@ class Listener(socket.socket):
     def accept(self) -> tuple[socket.socket, Any]:
         """Return the next connection of a source within its rate; none if the limit is reached."""
         for _ in range(AT_A_TIME):
-            if self.door is not None and len(self._taken) >= self.door.most + AT_A_TIME:
+            if self.connections is not None and (
+                len(self._taken) >= self.connections.most + AT_A_TIME
+            ):
                 break
             given, address = super().accept()
             host = address[0] if isinstance(address, tuple) and address else None
-            if self.door is None or self.door.may_come(host):
+            if self.connections is None or self.connections.may_come(host):
                 taken = _Taken(given.family, given.type, given.proto, fileno=given.detach())
                 taken.among = self._taken
                 self._taken.add(taken)

@@ -16,7 +16,7 @@ from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.allotments import fixed_allotment
 from quietcrowd.campaign.store.database import UNAVAILABLE, Database, if_it_fails
-from quietcrowd.campaign.store.releases import take_stock, waits_for_others
+from quietcrowd.campaign.store.releases import update_released, waits_for_others
 from quietcrowd.campaign.store.withdrawals.journal import Departures, Ending
 from quietcrowd.campaign.terms.channels import parse_mechanism
 from quietcrowd.campaign.terms.configuration import Configuration, build_configuration
@@ -226,7 +226,7 @@ def close_campaign(connection: Connection, departures: Departures, row: Any, now
     update_campaign(connection, row, state="closed", delete_at=end)
     if not waits_for_others(row):
         return False
-    take_stock(connection, row.id)
+    update_released(connection, row.id)
     return True
 
 

@@ -192,7 +192,7 @@ def make_generation(
             entries=entries,
         )
         staged.rename(target)
-    settle_folder(folder)
+    sync_directory(folder)
     return Generation(place=target, manifest=manifest)
 
 
@@ -257,7 +257,7 @@ def _made(when: str, default: datetime) -> datetime:
         return default
 
 
-def settle_folder(folder: Path) -> None:
+def sync_directory(folder: Path) -> None:
     """Wait until the names in a directory are on the disk."""
     if os.name == "posix":
         handle = os.open(folder, os.O_RDONLY)

@@ -20,7 +20,7 @@ from quietcrowd.campaign.protocol.worker_documents import JoinRequest
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.allotments import draw_allotment
 from quietcrowd.campaign.store.exclusions import renew
-from quietcrowd.campaign.store.releases import show_at_once, take_stock, waits_for_others
+from quietcrowd.campaign.store.releases import show_at_once, update_released, waits_for_others
 from quietcrowd.campaign.store.withdrawals.journal import Departures
 from quietcrowd.campaign.terms.promises import most_participants
 from quietcrowd.campaign.terms.tokens import (
@@ -72,7 +72,7 @@ def join(
                 connection.execute(late.values(allotment=allotment))
         return False
     _require_not_withdrawn(connection, row.id, credential)
-    _require_room(row, bytes.fromhex(request.config_hash))
+    _require_open(row, bytes.fromhex(request.config_hash))
     if row.join_mode == "invite":
         _use_invite(connection, row.id, request.invite)
     else:
@@ -104,7 +104,7 @@ def _require_not_withdrawn(connection: Connection, campaign: bytes, credential: 
         raise ProblemError("withdrawn", "Fresh noise about the same answers would tell more.")
 
 
-def _require_room(row: Any, agreed: bytes) -> None:
+def _require_open(row: Any, agreed: bytes) -> None:
     if row.state != "open":
         raise ProblemError("campaign-closed", "Nobody can join any more.")
     if not same_hash(row.config_hash, agreed):
@@ -217,7 +217,7 @@ def erase_participant(connection: Connection, person: Any, kept: bytes) -> bool:
         mine = tables.inference.c.campaign_id == campaign
         connection.execute(delete(tables.inference).where(mine))
     elif row.state == "closed":
-        take_stock(connection, campaign)
+        update_released(connection, campaign)
     return True
 
 

@@ -6,9 +6,9 @@ Releases are not numbered, so the database does not store which workers came tog
 
 The requester's view consists of the columns of a campaign that begin with ``shown_``, and of
 results computed from exactly the reports of a release. After closing, reports are added. Only
-`release_waiting`, for at least `at_least` new workers, and `take_stock`, after the campaign closed
-or for a release after withdrawals, write these columns. So joins, uploads and withdrawals change
-nothing visible in between.
+`release_waiting`, for at least `at_least` new workers, and `update_released`, after the campaign
+closed or for a release after withdrawals, write these columns. So joins, uploads and withdrawals
+change nothing visible in between.
 
 If `at_least` is 1, nothing waits: the view is current, and `show_at_once` updates the counts of
 workers and reports. Withdrawals and the method are read directly then.
@@ -91,7 +91,7 @@ def release_waiting(connection: Connection, campaign: bytes, senders: Collection
     reports = reports_of(connection, waiting)
     connection.execute(update(person).where(waiting).values(standing="shown"))
     if row.erasures != row.shown_erasures:
-        take_stock(connection, campaign)
+        update_released(connection, campaign)
         return count
     renew(connection, row)
     connection.execute(
@@ -106,7 +106,7 @@ def release_waiting(connection: Connection, campaign: bytes, senders: Collection
     return count
 
 
-def take_stock(connection: Connection, campaign: bytes) -> None:
+def update_released(connection: Connection, campaign: bytes) -> None:
     """Update the requester's view to the released workers, and put exclusions into effect.
 
     Results are deleted if a worker has withdrawn since. The campaign must be locked, and its

@@ -15,7 +15,7 @@ from quietcrowd.campaign.store.campaigns import (
 )
 from quietcrowd.campaign.store.database import Database, insert_rows, look_up
 from quietcrowd.campaign.store.participants import erase_participant
-from quietcrowd.campaign.store.releases import take_stock, waits_for_others
+from quietcrowd.campaign.store.releases import update_released, waits_for_others
 from quietcrowd.campaign.store.withdrawals.journal import Departures, Ending, trace_of
 
 _SOME = 5_000  # workers per lookup and per transaction
@@ -95,7 +95,7 @@ def _end_again(database: Database, departures: Departures, campaign: bytes) -> E
         else:
             update_campaign(connection, row, state="closed", delete_at=ended.delete_at)
             if waits_for_others(row):
-                take_stock(connection, row.id)
+                update_released(connection, row.id)
     kind: Ending = ended.kind
     return kind
 
@@ -107,7 +107,7 @@ def _leave_again(database: Database, departures: Departures, campaign: bytes) ->
         if left:
             erased += _erase(database, campaign, left)
     for credentials in departures.credentials_left(campaign):
-        _refuse(database, campaign, credentials)
+        _reject(database, campaign, credentials)
     return erased
 
 
@@ -133,7 +133,7 @@ def _erase(database: Database, campaign: bytes, left: Mapping[bytes, bytes]) -> 
     return len(found)
 
 
-def _refuse(database: Database, campaign: bytes, credentials: Sequence[bytes]) -> None:
+def _reject(database: Database, campaign: bytes, credentials: Sequence[bytes]) -> None:
     with database.read() as connection:
         if _known(connection, campaign, credentials).issuperset(credentials):
             return

@@ -21,7 +21,7 @@ from quietcrowd.campaign.store.generations import (
     generations_in,
     identity_of,
     make_lasting,
-    settle_folder,
+    sync_directory,
 )
 from quietcrowd.campaign.store.opening import migrate, only_server
 from quietcrowd.campaign.store.replay import Replayed, replay
@@ -65,7 +65,7 @@ def restore(
         make_lasting(staged)
         former = _set_aside(database, target.with_name(copy_name(database, now)))
         os.replace(staged, target)
-        settle_folder(target.parent)
+        sync_directory(target.parent)
     return replayed, former
 
 

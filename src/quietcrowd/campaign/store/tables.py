@@ -57,7 +57,7 @@ def _owner(table: str, *, primary_key: bool = False, index: bool | None = None) 
     )
 
 
-def _told(name: str) -> Column[Any]:
+def _text(name: str) -> Column[Any]:
     return Column(name, Text, nullable=False, server_default="")
 
 
@@ -114,7 +114,7 @@ campaign = _table(
     Column("config_hash", LargeBinary),
     Column("erasures", WHOLE, nullable=False),
     Column("invites_used", WHOLE, nullable=False),
-    *(_told(name) for name in ("requester_name", "contact", "purpose")),
+    *(_text(name) for name in ("requester_name", "contact", "purpose")),
     Column("retention_days", WHOLE),
     Column("delete_at", WHOLE),
     _counted("at_least", 1),

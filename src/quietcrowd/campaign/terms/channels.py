@@ -96,10 +96,10 @@ def report_rule(mechanism: Mechanism, tasks: int) -> ReportRule:
     if sketch is not None:
         return _sketch_rule(sketch)
     low, high = _range(mechanism.report_domain, mechanism)
-    bit, bit_law = mechanism.participation_domain, mechanism.channel.participation
+    bit, bit_distribution = mechanism.participation_domain, mechanism.channel.participation
     bit_low, bit_high = None, None
-    if isinstance(bit, Lattice) and bit_law is not None:
-        bit_low, bit_high = _with_noise(bit_law, bit)
+    if isinstance(bit, Lattice) and bit_distribution is not None:
+        bit_low, bit_high = _with_noise(bit_distribution, bit)
     return ReportRule(
         low=low, high=high, bit_low=bit_low, bit_high=bit_high, every_task=mechanism.every_task
     )

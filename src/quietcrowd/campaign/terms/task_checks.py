@@ -51,15 +51,15 @@ def check_no_answers(domain: Domain, rows: Sequence[TaskRow], *, quoting: bool =
     for place, name in enumerate(columns, start=1):
         if _holds_answers(domain, name, columns):
             which = repr(one_line(name)) if quoting else f"{place} of those that workers see"
-            raise _refused(f"row {first}: column {which} contains only possible answers")
+            raise _like_answers(f"row {first}: column {which} contains only possible answers")
     if len(plain) >= _LEAST_ROWS and _has_crossed_columns(columns):
-        raise _refused(
+        raise _like_answers(
             f"row {first}: no column is unique in every row, but two columns together are, like "
             "those of task and worker"
         )
 
 
-def _refused(sign: str) -> FormatError:
+def _like_answers(sign: str) -> FormatError:
     return FormatError("campaign.columns-like-answers", sign=sign)
 
 
@@ -68,7 +68,7 @@ def _check_names(rows: Sequence[TaskRow], shown: Sequence[Mapping[str, Any]]) ->
         for name, value in fields.items():
             letters = re.sub(r"[^a-z]", "", name.lower())
             if value not in (None, "", []) and _WORKER.fullmatch(letters):
-                raise _refused(f"row {row.row}: its column {letters} identifies workers")
+                raise _like_answers(f"row {row.row}: its column {letters} identifies workers")
 
 
 def _check_ids(rows: Sequence[TaskRow]) -> None:
@@ -82,7 +82,7 @@ def _check_ids(rows: Sequence[TaskRow]) -> None:
         place = f"rows {other.row} and {row.row} have the same id"
         if other.data == row.data or row.set_apart:
             raise FormatError("campaign.task-ids-needed", place=place)
-        raise _refused(f"{place}, but other values differ")
+        raise _like_answers(f"{place}, but other values differ")
 
 
 def _columns(shown: Sequence[Mapping[str, Any]]) -> dict[str, list[Hashable]]:

@@ -50,12 +50,12 @@ class _WithoutQuery(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         answer = super().get_route_handler()
 
-        async def refuse_query(request: Request) -> Response:
+        async def reject_query(request: Request) -> Response:
             if request.scope["query_string"]:
                 return _response(_NO_QUERY, status=400)
             return await answer(request)
 
-        return refuse_query
+        return reject_query
 
 
 router = APIRouter(include_in_schema=False, route_class=_WithoutQuery)
@@ -75,7 +75,7 @@ def _found(files: Mapping[str, PageFile], path: str) -> Response:
 
 
 @router.get("/")
-async def front_door() -> Response:
+async def redirect_to_dashboard() -> Response:
     """Redirect to the dashboard; workers have other links."""
     return RedirectResponse("dashboard/")
 

@@ -23,8 +23,8 @@ from quietcrowd.commands.campaign.client import OnServer, checked, deleting_on_f
 from quietcrowd.commands.campaign.tasks import (
     TaskFile,
     TaskImages,
+    print_alike_tasks,
     summarize_tasks,
-    tell_alike_tasks,
     upload_images,
 )
 from quietcrowd.commands.choices import (
@@ -37,7 +37,7 @@ from quietcrowd.commands.choices import (
 from quietcrowd.commands.declare import argument, command, option, option_group
 from quietcrowd.commands.makers import BestMechanism, TwoLayerChoice
 from quietcrowd.commands.options import PossibleAnswers
-from quietcrowd.commands.printing import note, tell_no_signal
+from quietcrowd.commands.printing import note, print_no_signal
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats.platforms.label_studio_config import read_label_config
@@ -195,18 +195,18 @@ class Create(Privacy, PossibleAnswers, WorkerOptions, Promises, OnServer):
                 kind, mechanism=self._chosen, answers=self.answers_per_worker, tasks=len(written)
             )
         if self.planned:
-            from quietcrowd.commands.plan_table import tell_plan
+            from quietcrowd.commands.plan_table import print_expected_errors
 
             size = {"workers": self.max_workers, "answers": self._most}
-            tell_plan(chosen, self.mechanism, tasks=len(written), **size)
+            print_expected_errors(chosen, self.mechanism, tasks=len(written), **size)
         images, rows = TaskImages.read(self.tasks, written)
         made = self._send(body, images, rows)
         note(summarize_tasks(rows))
         if images.contents:
             note(images.summary)
-        tell_no_signal(chosen)
-        tell_alike_tasks(rows, chosen, self._most, linked=self.max_linked)
-        _tell_promises(body)
+        print_no_signal(chosen)
+        print_alike_tasks(rows, chosen, self._most, linked=self.max_linked)
+        _print_promises(body)
         typer.echo(made)
 
     def _check(self) -> None:
@@ -291,7 +291,7 @@ class Create(Privacy, PossibleAnswers, WorkerOptions, Promises, OnServer):
         return made
 
 
-def _tell_promises(body: dict[str, Any]) -> None:
+def _print_promises(body: dict[str, Any]) -> None:
     least = body["at_least"]
     if least > 1:
         note(

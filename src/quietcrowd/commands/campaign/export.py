@@ -14,13 +14,13 @@ import typer
 
 from quietcrowd.commands import options
 from quietcrowd.commands.campaign.client import OnCampaign, checked
-from quietcrowd.commands.campaign.workers import tell_excluded
+from quietcrowd.commands.campaign.workers import print_excluded
 from quietcrowd.commands.declare import command, option
 from quietcrowd.commands.files import check_label_config
 from quietcrowd.commands.printing import note
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import FORMATS, check_target, read_reports, write_reports
-from quietcrowd.formats.files import refuse_overwriting, replacing, sidecar, write_beside
+from quietcrowd.formats.files import replacing, require_no_overwriting, sidecar, write_sidecar
 from quietcrowd.formats.parquet import write_parquet
 from quietcrowd.formats.platforms.label_studio_config import common_texts, write_label_config
 from quietcrowd.formats.registry import find_format
@@ -92,7 +92,7 @@ class Export(OnCampaign):
     def _write(self, output: Path, *, truths: bool) -> None:
         chosen = find_format(output, self.file_format).name
         check_target(output, chosen)
-        refuse_overwriting(None, output, sidecar(output), self.label_config)
+        require_no_overwriting(None, output, sidecar(output), self.label_config)
         check_label_config(self.label_config, chosen)
         with self.client() as client:
             export = _export_truths if truths else _export_reports
@@ -122,7 +122,7 @@ def _export_reports(client: httpx.Client, campaign_id: str, output: Path, chosen
         with replacing(output) as temporary:
             _download(client, url, "csv", temporary)
             sidecar(output).unlink(missing_ok=True)
-        write_beside(output, about.json())
+        write_sidecar(output, about.json())
     elif chosen == "parquet":
         download_parquet(client, campaign_id, output)
     else:
@@ -170,7 +170,7 @@ def _print_results(client: httpx.Client, campaign_id: str) -> None:
         typer.echo()
     for warning in head["warnings"]:
         note(f"{warning['code']}: {warning['message']}")
-    tell_excluded(client, campaign_id)
+    print_excluded(client, campaign_id)
 
 
 def _fetch(client: httpx.Client, url: str, file: IO[bytes]) -> dict[str, Any]:

@@ -152,7 +152,7 @@ def _naming(rows: Sequence[TaskRow]) -> str:
     return f"named by {columns}: {examples}"
 
 
-def tell_alike_tasks(
+def print_alike_tasks(
     rows: Sequence[TaskRow], mechanism: Mechanism, answers: int | None, *, linked: int | None
 ) -> None:
     """Print how many answers share one question, and which tasks have look-alike letters."""
@@ -216,7 +216,7 @@ class TaskImages:
         if not isinstance(name, str) or not isinstance(alt, str):
             return row
         if not name and alt:
-            raise self._refused(row, "it has words in image_alt for an image that is not there")
+            raise self._invalid_row(row, "it has words in image_alt for an image that is not there")
         data.pop(_ALT, None)
         if name:
             data[_COLUMN] = name_image(self._hash(row, name), alt)
@@ -230,7 +230,7 @@ class TaskImages:
             self._hashes[name] = hashlib.sha256(content).hexdigest()
             self.contents[self._hashes[name]] = content
             if len(self.contents) > MAX_IMAGES or self.size > MAX_IMAGE_BYTES:
-                raise self._refused(
+                raise self._invalid_row(
                     row,
                     f"up to here there are {len(self.contents):,} images of {self.size:,} bytes; "
                     f"a campaign has at most {MAX_IMAGES:,} of {MAX_IMAGE_BYTES:,} bytes together",
@@ -241,36 +241,36 @@ class TaskImages:
         place = PurePosixPath(PureWindowsPath(name).as_posix())
         spelled = one_line(name)
         if PureWindowsPath(name).anchor or ".." in place.parts:
-            raise self._refused(
+            raise self._invalid_row(
                 row,
                 f"{spelled!r} is not in the folder of the file of tasks: put the image there, and "
                 "write its name",
             )
         content = _read(self.tasks.parent / place)
         if content is None:
-            raise self._refused(
+            raise self._invalid_row(
                 row,
                 f"there is no file {spelled!r} beside the file of tasks, or it cannot be read; a "
                 "column of another name is shown as text",
             )
         if len(content) > _LONGEST_FILE:
-            raise self._refused(row, f"{spelled!r} is larger than {_LONGEST_FILE:,} bytes")
+            raise self._invalid_row(row, f"{spelled!r} is larger than {_LONGEST_FILE:,} bytes")
         return self._plain(row, spelled, content)
 
     def _plain(self, row: TaskRow, name: str, content: bytes) -> bytes:
         try:
             cleaned = plain_image(content)
         except ValueError as error:
-            raise self._refused(row, f"{name!r}: {error}") from None
+            raise self._invalid_row(row, f"{name!r}: {error}") from None
         if len(cleaned) > MAX_IMAGE:
-            raise self._refused(
+            raise self._invalid_row(
                 row,
                 f"{name!r} has {len(cleaned):,} bytes; an image has at most {MAX_IMAGE:,}: make it "
                 "smaller",
             )
         return cleaned
 
-    def _refused(self, row: TaskRow, why: str) -> FormatError:
+    def _invalid_row(self, row: TaskRow, why: str) -> FormatError:
         return FormatError(
             "commands.task-row-invalid", tasks=self.tasks, row=row.row, column=_COLUMN, reason=why
         )

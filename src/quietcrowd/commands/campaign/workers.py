@@ -113,7 +113,7 @@ def _excluded(client: httpx.Client, campaign: str) -> list[dict[str, Any]]:
     return items
 
 
-def tell_excluded(client: httpx.Client, campaign: str) -> None:
+def print_excluded(client: httpx.Client, campaign: str) -> None:
     """Print the workers who are excluded from results, or will be with the next release."""
     found = _excluded(client, campaign)
     for state, words in _STATES.items():

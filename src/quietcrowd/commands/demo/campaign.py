@@ -52,13 +52,13 @@ def play(*, epsilon: float, seed: int, stay: bool) -> None:
     with TemporaryDirectory(prefix="quietcrowd-") as name:
         folder = Path(name)
         with _campaign(folder, crowd, epsilon) as campaign:
-            _tell_campaign(campaign, crowd)
-            _tell_reports(campaign, crowd, folder)
+            _print_campaign(campaign, crowd)
+            _print_reports(campaign, crowd, folder)
             results = campaign.results(len(crowd.answers))
-            _tell_truths(results, crowd)
+            _print_truths(results, crowd)
             campaign.export(folder / "reports.jsonl")
-            _tell_methods(results, read_reports(folder / "reports.jsonl"), crowd)
-            _tell_spending(results)
+            _print_methods(results, read_reports(folder / "reports.jsonl"), crowd)
+            _print_spending(results)
             if stay:
                 _stay(campaign)
     more = "" if stay else " To look at it, and to answer: quietcrowd demo --stay"
@@ -80,7 +80,7 @@ def _campaign(folder: Path, crowd: Dataset, epsilon: float) -> Iterator[DemoCamp
             yield campaign
 
 
-def _tell_campaign(campaign: DemoCampaign, crowd: Dataset) -> None:
+def _print_campaign(campaign: DemoCampaign, crowd: Dataset) -> None:
     answers = crowd.answers
     _print(
         f"1. A server runs at {campaign.server}, on a new database. A requester asks "
@@ -91,7 +91,7 @@ def _tell_campaign(campaign: DemoCampaign, crowd: Dataset) -> None:
     _print_links(campaign)
 
 
-def _tell_reports(campaign: DemoCampaign, crowd: Dataset, folder: Path) -> None:
+def _print_reports(campaign: DemoCampaign, crowd: Dataset, folder: Path) -> None:
     own = own_answers(crowd)
     links = campaign.links(len(own))
     start = time.monotonic()
@@ -117,7 +117,7 @@ def _show_one_device(device: Client, own: Mapping[str, Label]) -> None:
     _print_lines(table)
 
 
-def _tell_truths(results: Mapping[str, Any], crowd: Dataset) -> None:
+def _print_truths(results: Mapping[str, Any], crowd: Dataset) -> None:
     real = true_labels(crowd)
     _print("4. The server infers the truths from the reports alone. It is least sure of these:")
     table = plain_table("task", "really", "inferred", "confidence", "reports", numeric_from=3)
@@ -131,7 +131,7 @@ def _tell_truths(results: Mapping[str, Any], crowd: Dataset) -> None:
     _print("How many of all are wrong:")
 
 
-def _tell_methods(results: Mapping[str, Any], reports: Reports, crowd: Dataset) -> None:
+def _print_methods(results: Mapping[str, Any], reports: Reports, crowd: Dataset) -> None:
     real = true_labels(crowd)
     guess = 100 * constant_error_rate(crowd.answers, crowd.truths)
 
@@ -155,7 +155,7 @@ def _tell_methods(results: Mapping[str, Any], reports: Reports, crowd: Dataset) 
     _print_lines(table)
 
 
-def _tell_spending(results: Mapping[str, Any]) -> None:
+def _print_spending(results: Mapping[str, Any]) -> None:
     workers = results["workers"]
     _print("5. What each worker has spent, by pseudonym:")
     table = plain_table(

@@ -86,7 +86,7 @@ class Budget:
             _print_table(frame, self.delta)
         else:
             print_csv(frame)
-        _tell_totals(frame, len(self.reports), self.delta, self.total_epsilon)
+        _print_totals(frame, len(self.reports), self.delta, self.total_epsilon)
         if self.min_honest is not None and len(frame):
             note(
                 f"Only if in each file {shuffled_assumption(self.min_honest)}: who sees one "
@@ -143,7 +143,7 @@ def _print_table(frame: pd.DataFrame, delta: float) -> None:
         print(f"… and {len(frame) - SHOWN:,} more, who have spent no more; a pipe gets all")
 
 
-def _tell_totals(frame: pd.DataFrame, campaigns: int, delta: float, most: float | None) -> None:
+def _print_totals(frame: pd.DataFrame, campaigns: int, delta: float, most: float | None) -> None:
     if frame.empty:
         note("Nobody has reported anything.")
         return

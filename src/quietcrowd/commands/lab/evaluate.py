@@ -22,7 +22,7 @@ from quietcrowd.commands.choices import (
 )
 from quietcrowd.commands.declare import argument, command, option
 from quietcrowd.commands.files import check_targets
-from quietcrowd.commands.printing import console, plain_table, records_of, tell
+from quietcrowd.commands.printing import console, plain_table, print_message, records_of
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.formats import write_table
 from quietcrowd.privacy.guarantee import show_loss
@@ -110,7 +110,7 @@ def hand_over(
     if plot is not None:
         result.plot(plot)
     for sentence in result.skipped:
-        tell(f"note: {sentence}")
+        print_message(f"note: {sentence}")
     if as_json:
         typer.echo(json.dumps(records_of(result.frame)))
     else:

@@ -25,7 +25,7 @@ from quietcrowd.commands.declare import argument, command, option
 from quietcrowd.commands.printing import counted, note, print_frame, records_of
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.formats import check_target, read_reports, write_table
-from quietcrowd.formats.files import check_new, refuse_overwriting, replacing
+from quietcrowd.formats.files import check_new, replacing, require_no_overwriting
 from quietcrowd.polls import PollResult, ShuffledGuarantee, fewest_honest, poll, shuffled_guarantee
 from quietcrowd.privacy.rounding import show_loss
 from quietcrowd.private_files import file_lock
@@ -36,8 +36,8 @@ from quietcrowd.validation import check_proportion, parse_json
 class Poll:
     """Shuffle and count the reports of one question.
 
-    How frequent each answer is follows from the counts and the law of the reports: labels, by
-    one-layer or optimal, or sets of labels, by subset-selection.
+    How frequent each answer is follows from the counts and the distribution of the reports: labels,
+    by one-layer or optimal, or sets of labels, by subset-selection.
 
     Whoever runs it is the shuffler: it sees who sent which report, and gives out how frequent each
     answer is, nothing else. Give the files to nobody. It prints two losses: that of a report, which
@@ -71,7 +71,7 @@ class Poll:
         if self.output is not None:
             check_target(self.output)
             for path in self.reports:
-                refuse_overwriting(path, self.output)
+                require_no_overwriting(path, self.output)
             check_new(self.output)
         found = poll(read_reports(*self.reports))
         if self.min_honest is not None and not 1 <= self.min_honest <= found.workers:

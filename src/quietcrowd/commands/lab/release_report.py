@@ -131,17 +131,17 @@ def print_release(
         )
     else:
         _print(f"Nothing is released: no task has k = {counted(method.k, 'user')}.")
-    _print_refused(synthetic)
+    _print_unreleased(synthetic)
     _print()
     guarantee = synthetic.guarantee
     bounded = math.isfinite(guarantee.epsilon)
-    _print(_what_it_tells(guarantee) if bounded else str(guarantee))
+    _print(_loss_text(guarantee) if bounded else str(guarantee))
     _print()
     _print(_who_may_see(synthetic, output))
 
 
-def _print_refused(synthetic: SyntheticClaims) -> None:
-    refused = synthetic.refused
+def _print_unreleased(synthetic: SyntheticClaims) -> None:
+    refused = synthetic.unreleased
     if not len(refused):
         return
     table = plain_table("refused task", "reason: it has", numeric_from=2)
@@ -153,7 +153,7 @@ def _print_refused(synthetic: SyntheticClaims) -> None:
         _print(f"… and {len(refused) - SHOWN:,} more")
 
 
-def _what_it_tells(guarantee: PrivacyGuarantee) -> str:
+def _loss_text(guarantee: PrivacyGuarantee) -> str:
     """Describe the privacy loss; the JSON contains the paper's claim for its own procedure."""
     text = f"Loss of {_of_claims(guarantee, guarantee)}."
     if guarantee.tail:
@@ -210,7 +210,7 @@ def show_release_as_json(
     plots: list[Path],
 ) -> None:
     """Print a release as one JSON object."""
-    refused = synthetic.refused
+    refused = synthetic.unreleased
     _print_json(
         {
             "claims": len(answers),

@@ -12,7 +12,7 @@ from quietcrowd.commands.declare import argument, command, option
 from quietcrowd.commands.files import read_gold
 from quietcrowd.commands.printing import counted, note, print_frame, records_of
 from quietcrowd.formats import check_target, read_reports, write_table
-from quietcrowd.formats.files import check_new, refuse_overwriting
+from quietcrowd.formats.files import check_new, require_no_overwriting
 from quietcrowd.gold import KnownTruthError
 
 
@@ -50,7 +50,7 @@ class Suggest:
         if self.output is not None:
             check_target(self.output)
             for path in (*self.reports, *([] if self.gold is None else [self.gold])):
-                refuse_overwriting(path, self.output)
+                require_no_overwriting(path, self.output)
             check_new(self.output)
         known = None if self.gold is None else read_gold(self.gold, None, beside_answers=False)
         try:

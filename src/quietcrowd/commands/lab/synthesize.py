@@ -29,7 +29,7 @@ from quietcrowd.commands.lab.release_report import (
 from quietcrowd.commands.printing import note
 from quietcrowd.exceptions import AnswerError, ParameterError, QuietcrowdWarning
 from quietcrowd.formats import check_target, read_truths, write_table
-from quietcrowd.formats.files import check_folder, refuse_overwriting
+from quietcrowd.formats.files import check_folder, require_no_overwriting
 from quietcrowd.frames import positions_by_text
 from quietcrowd.gold import KnownTruthError, number_per_task
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss
@@ -266,7 +266,7 @@ def _check_files(
 
         new_figure()
     for source in filter(None, sources):
-        refuse_overwriting(source, output, *pictures.values())
+        require_no_overwriting(source, output, *pictures.values())
     there = [path for path in (output, *pictures.values()) if path.exists()]
     if there and not force:
         raise ParameterError("commands.output-exists", there=there[0])

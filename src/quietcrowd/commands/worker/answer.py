@@ -17,10 +17,10 @@ from quietcrowd.commands import options
 from quietcrowd.commands.declare import argument, command, option
 from quietcrowd.commands.printing import counted, note
 from quietcrowd.commands.worker.notices import (
+    print_questions,
+    print_terms,
     receipt_as_json,
     show_held,
-    tell_questions,
-    tell_terms,
 )
 from quietcrowd.commands.worker.questions import Questions, agreed, in_reading_order
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError, UnansweredError
@@ -102,7 +102,7 @@ class Answer:
         elif client.sent:
             receipt = client.resume()
             note("You have answered this campaign. --status shows what the server holds of you.")
-            _tell_code(receipt)
+            _print_code(receipt)
             if self.as_json:
                 typer.echo(receipt_as_json(client, receipt))
         elif client.committed:
@@ -118,20 +118,20 @@ def _send_again(client: Client, file: Path | None, *, as_json: bool) -> None:
     try:
         receipt = client.resume()
     except (KeyboardInterrupt, UnansweredError):
-        _tell_on_the_way()
+        _print_on_the_way()
         raise
-    _tell_sent(client, receipt, as_json=as_json)
+    _print_sent(client, receipt, as_json=as_json)
 
 
 def _take_part(client: Client, file: Path | None, *, yes: bool, as_json: bool) -> None:
     most = client.affordable()
     if not as_json:
-        tell_terms(client, most)
+        print_terms(client, most)
     if not (yes or agreed("Do you agree, and take part?")):
         note("You take no part. Nothing was sent.")
         raise typer.Exit(1)
     client.join()
-    notes = tell_questions(client)
+    notes = print_questions(client)
     if file is None:
         _mind_repeats(client, client.repeated, yes=yes)
         receipt = _ask_and_send(client, notes)
@@ -142,7 +142,7 @@ def _take_part(client: Client, file: Path | None, *, yes: bool, as_json: bool) -
             note("Nothing was sent.")
             raise typer.Exit(1)
         receipt = _send(client, given)
-    _tell_sent(client, receipt, as_json=as_json)
+    _print_sent(client, receipt, as_json=as_json)
 
 
 def _asked_alone(client: Client, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -207,31 +207,31 @@ def _send(client: Client, given: Mapping[str, Any]) -> WorkerReceipt:
         return client.answer(given)
     except (KeyboardInterrupt, UnansweredError):
         if client.committed:
-            _tell_on_the_way()
+            _print_on_the_way()
         raise
 
 
-def _tell_on_the_way() -> None:
+def _print_on_the_way() -> None:
     note("Your reports are on their way. The same command sends them again, as they are.")
 
 
-def _tell_sent(client: Client, receipt: WorkerReceipt, *, as_json: bool) -> None:
+def _print_sent(client: Client, receipt: WorkerReceipt, *, as_json: bool) -> None:
     what = counted(receipt.accepted + receipt.duplicates, "report")
     note(
-        f"Sent: {what}. {_told_so_far(client)} --withdraw asks the server to delete them; what "
+        f"Sent: {what}. {_spent_so_far(client)} --withdraw asks the server to delete them; what "
         "they revealed is not undone. --status shows what was sent."
     )
-    _tell_code(receipt)
+    _print_code(receipt)
     if as_json:
         typer.echo(receipt_as_json(client, receipt))
 
 
-def _tell_code(receipt: WorkerReceipt) -> None:
+def _print_code(receipt: WorkerReceipt) -> None:
     if receipt.completion_code is not None:
         note(f"Completion code, the same for all who answered: {receipt.completion_code}")
 
 
-def _told_so_far(client: Client) -> str:
+def _spent_so_far(client: Client) -> str:
     budget = client.budget
     if budget.most is not None:
         at = f" at delta = {budget.delta:.12g}" * bool(budget.delta)

@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 _FEW = 3
 
 
-def tell_terms(client: Client, most: int) -> None:
+def print_terms(client: Client, most: int) -> None:
     """Print the task description, the privacy losses, the budget and the terms."""
     terms = client.terms
     typer.echo("Whoever asks wrote what stands behind |:")
     show_quoted(one_line(terms.title))
     if terms.description:
         show_quoted(terms.description)
-    _tell_who_asks(terms.promises)
+    _print_requester(terms.promises)
     typer.echo("")
     questions = counted(terms.tasks, "question")
     if terms.allotment is None:
@@ -54,12 +54,12 @@ def tell_terms(client: Client, most: int) -> None:
     for sentence in client.consent:
         show_text(sentence)
     typer.echo("")
-    _tell_law(client)
+    _print_noise(client)
     typer.echo("")
-    _tell_budget(client, most)
+    _print_budget(client, most)
 
 
-def _tell_who_asks(promises: Promises | None) -> None:
+def _print_requester(promises: Promises | None) -> None:
     """Print requester, contact and purpose; `Client.consent` contains the other promises."""
     if promises is None:
         show_text(
@@ -86,7 +86,7 @@ def _cost(guarantee: PrivacyGuarantee) -> str:
     )
 
 
-def _tell_law(client: Client) -> None:
+def _print_noise(client: Client) -> None:
     from quietcrowd.campaign.device.noise_text import noise_table
 
     show_text("This device randomises your answers before they are sent:")
@@ -96,7 +96,7 @@ def _tell_law(client: Client) -> None:
         for name, *shares in rows[1:]:
             table.add_row(Text(name), *shares)
         console(WIDTH).print(table)
-    for sentence in client.law:
+    for sentence in client.noise_text:
         show_text(sentence)
     show_text(
         "You decide now, before the noise is drawn. Send, or withdraw, for reasons that have "
@@ -105,10 +105,10 @@ def _tell_law(client: Client) -> None:
     )
 
 
-def _tell_budget(client: Client, most: int) -> None:
+def _print_budget(client: Client, most: int) -> None:
     budget = client.budget.most
     if budget is None:
-        _tell_spent(client)
+        _print_spent(client)
         return
     delta = client.budget.delta
     at = f", at delta = {delta:.12g}" * bool(delta)
@@ -127,7 +127,7 @@ def _tell_budget(client: Client, most: int) -> None:
         )
 
 
-def _tell_spent(client: Client) -> None:
+def _print_spent(client: Client) -> None:
     spent, after = client.spent(), client.spent_after().total_tail
     rare = (
         f" Each with probability at least 1 - {spent.delta:.12g}, if it was fixed beforehand which "
@@ -139,7 +139,7 @@ def _tell_spent(client: Client) -> None:
     )
 
 
-def tell_questions(client: Client) -> Mapping[str, str]:
+def print_questions(client: Client) -> Mapping[str, str]:
     """Print notes on repeated questions; return the notes of each task by its name."""
     day = client.terms.as_of
     about = [] if day is None else [f"This is about the day {day}."]
@@ -166,7 +166,7 @@ def tell_questions(client: Client) -> Mapping[str, str]:
         notes.setdefault(name, []).append(
             "This device has reported on this question, or on one with the same words, before."
         )
-    _tell_counts(client, reused)
+    _print_counts(client, reused)
     return {name: " ".join(told) for name, told in notes.items()}
 
 
@@ -176,7 +176,7 @@ def _one_report(client: Client) -> bool:
     return sent_again(client.terms.mechanism)
 
 
-def _tell_counts(client: Client, reused: Sequence[str]) -> None:
+def _print_counts(client: Client, reused: Sequence[str]) -> None:
     copies, alike = sum(map(len, client.copies)), client.alike
     if copies:
         note(f"{copies:,} of the {len(client.tasks):,} questions are copies of each other.")
@@ -238,7 +238,7 @@ def show_held(client: Client, *, as_json: bool) -> None:
         _print_reports(held.reports, client)
         if held.sketch is not None:
             _print_sketch(held.sketch)
-    _tell_held(held, client)
+    _print_missing(held, client)
 
 
 def _as_json(reports: tuple[Report, ...]) -> list[dict[str, Any]]:
@@ -268,7 +268,7 @@ def _print_sketch(numbers: tuple[float, ...]) -> None:
     show_text(f"a sketch of {len(numbers):,} numbers: {first}{more}", first="  ")
 
 
-def _tell_held(held: HeldReports, client: Client) -> None:
+def _print_missing(held: HeldReports, client: Client) -> None:
     if not held.as_sent:
         note(
             f"The server does not hold what this device sent: {counted(held.missing, 'report')} "

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.formats.columns import Choice, check_plain_columns, choose_field, warn_left_out
-from quietcrowd.formats.files import replacing_bytes, sidecar, write_beside
+from quietcrowd.formats.files import replacing_bytes, sidecar, write_sidecar
 from quietcrowd.formats.jsonl import read_records
 
 NAME = "Label Studio JSON"
@@ -172,7 +172,7 @@ def write_records(
             separator = ",\n"
         file.write(b"\n]\n" if separator == ",\n" else b"[]\n")
     if note is not None:
-        write_beside(path, workers.in_note(note))
+        write_sidecar(path, workers.in_note(note))
 
 
 def _annotated(table: pa.Table, workers: Pseudonyms) -> Iterator[dict[str, Any]]:

@@ -22,7 +22,7 @@ from quietcrowd._core import (
     table_cavities,
 )
 from quietcrowd.inference import integer_sums
-from quietcrowd.inference.labels.reports import CavityVotes, ReportLaws
+from quietcrowd.inference.labels.reports import CavityVotes, ReportDistributions
 from quietcrowd.inference.partition import Partition, Summary
 
 _Floats = npt.NDArray[np.float64]
@@ -88,7 +88,7 @@ def no_histograms() -> npt.NDArray[np.int64]:
 
 def histogram_bytes(summary: Summary) -> int:
     """Return an upper bound of the bytes per worker of `Accuracies.histograms`."""
-    channels = 1 if summary.report_law is None else len(summary.report_law.tables)
+    channels = 1 if summary.report_distribution is None else len(summary.report_distribution.tables)
     return len(SKILLS) * channels * (NODES + 1) * np.dtype(np.int64).itemsize
 
 
@@ -99,7 +99,7 @@ class Accuracies:
     `channels` are tables (answers, reports), with NULL as the last of both if silence is hidden, or
     None if reports are answers or sets. `weights` are their probabilities. `rates`, shape
     (channels, 2), are the probabilities to keep an answer, and to report one certain other; None if
-    a channel is no randomized response. `answering` is as in `ReportLaws`.
+    a channel is no randomized response. `answering` is as in `ReportDistributions`.
     """
 
     summary: Summary
@@ -111,10 +111,10 @@ class Accuracies:
     @classmethod
     def of(cls, summary: Summary) -> "Accuracies":
         """Return the estimation for all reports."""
-        law, labels = summary.report_law, summary.labels
+        distribution, labels = summary.report_distribution, summary.labels
         everybody = np.ones(summary.workers)
-        sides = () if law is None else law.tables.shape[1:]
-        if law is None or sides not in ((labels,) * 2, (labels + 1,) * 2):
+        sides = () if distribution is None else distribution.tables.shape[1:]
+        if distribution is None or sides not in ((labels,) * 2, (labels + 1,) * 2):
             return cls(
                 summary=summary,
                 channels=None,
@@ -122,12 +122,12 @@ class Accuracies:
                 rates=np.array([[1.0, 0.0]]),
                 answering=everybody,
             )
-        mean = np.tensordot(law.chances, law.tables, 1)
+        mean = np.tensordot(distribution.chances, distribution.tables, 1)
         return cls(
             summary=summary,
-            channels=tuple(law.tables),
-            weights=tuple(law.chances.tolist()),
-            rates=_rates(law.tables, labels),
+            channels=tuple(distribution.tables),
+            weights=tuple(distribution.chances.tolist()),
+            rates=_rates(distribution.tables, labels),
             answering=_answering(summary, mean) if sides[0] > labels else everybody,
         )
 
@@ -145,7 +145,7 @@ class Accuracies:
         own = votes.own
         tables = self.rates is None or (own is not None and len(own) != self.summary.workers)
         right, wrong = self._tables if tables else (self.rates, np.zeros((1, 1)))
-        laws = ReportLaws(
+        distributions = ReportDistributions(
             right=np.ascontiguousarray(right),
             wrong=np.ascontiguousarray(wrong),
             silent=self._silent,
@@ -154,7 +154,9 @@ class Accuracies:
         )
         kernel = table_cavities if tables else coin_cavities
         first, _ = partition.judged or (0, 0)
-        kernel(partition.labels, self._cavity_votes(votes, tables), laws, first, histograms)
+        kernel(
+            partition.labels, self._cavity_votes(votes, tables), distributions, first, histograms
+        )
         return histograms
 
     def estimate(
@@ -170,7 +172,7 @@ class Accuracies:
         answered = summary.answers_per_worker > 0
         if summary.labels == 1:
             return {name: np.where(answered, 1.0, np.nan) for name in names}
-        secret = summary.report_law
+        secret = summary.report_distribution
         two_draws = secret is not None and secret.made_up is not None  # who answered is unknown
         if self.loss == 0.0 or two_draws or not answered.any():
             return {name: np.full(summary.workers, np.nan) for name in names}
@@ -178,15 +180,17 @@ class Accuracies:
         angles = (np.arange(GRID) + 0.5) / GRID * np.pi
         logs = np.empty((NODES, GRID))
         fill_report_logs(nodes, np.sin(angles / 2) ** 2, logs)
-        best, law = _learn_crowd(histograms, logs, log_weights, summary.labels)
+        best, distribution = _learn_crowd(histograms, logs, log_weights, summary.labels)
         tail = (1.0 - COVERED) / 2.0
-        found = _estimates(histograms, best, (nodes, log_weights, law), tail)
+        found = _estimates(histograms, best, (nodes, log_weights, distribution), tail)
         nothing, before = np.zeros((1, *histograms.shape[2:]), np.int64), np.empty((3, 1))
-        estimate_accuracies(nothing, nodes, log_weights, _untold(summary.labels), tail, before)
+        estimate_accuracies(
+            nothing, nodes, log_weights, _mean_distribution(summary.labels), tail, before
+        )
         unsure = ~answered | (found[2] - found[1] > WIDEST * (before[2] - before[1]))
         rows = list(found)
         if medians:
-            rows.append(_estimates(histograms, best, (nodes, log_weights, law), 0.5)[1])
+            rows.append(_estimates(histograms, best, (nodes, log_weights, distribution), 0.5)[1])
         return {name: np.where(unsure, np.nan, row) for name, row in zip(names, rows, strict=True)}
 
     @cached_property
@@ -332,7 +336,7 @@ def _answering(summary: Summary, table: _Floats) -> _Floats:
 
 
 @lru_cache(maxsize=32)
-def _laws(labels: int) -> tuple[_Floats, npt.NDArray[np.intp], _Floats]:
+def _distributions(labels: int) -> tuple[_Floats, npt.NDArray[np.intp], _Floats]:
     """Return priors of accuracies on the grid, the assumed crowd of each, and its log-weight.
 
     A mean has more weight the further it is from chance and from 1, and almost none below chance.
@@ -352,11 +356,11 @@ def _laws(labels: int) -> tuple[_Floats, npt.NDArray[np.intp], _Floats]:
     return masses, crowd, weight
 
 
-def _untold(labels: int) -> _Floats:
-    laws, _, weights = _laws(labels)
+def _mean_distribution(labels: int) -> _Floats:
+    distributions, _, weights = _distributions(labels)
     shares = np.exp(weights)
-    law: _Floats = shares @ laws / shares.sum()
-    return law
+    distribution: _Floats = shares @ distributions / shares.sum()
+    return distribution
 
 
 def _learn_crowd(
@@ -366,25 +370,25 @@ def _learn_crowd(
 
     Two workers who answer a task are compared with each other: evidence has weight one half.
     """
-    laws, crowds, weights = _laws(labels)
+    distributions, crowds, weights = _distributions(labels)
     scores = weights.copy()
     for crowd in range(histograms.shape[1]):
         own = crowds == crowd
         found = np.zeros(np.count_nonzero(own), np.int64)
         for _, part in _some_workers(histograms, crowd):
-            add_evidences(part, logs, log_weights, laws[own], found)
+            add_evidences(part, logs, log_weights, distributions[own], found)
         scores[own] += found / EVIDENCE_ONE / 2.0
     shares = np.exp(scores - scores.max())
     best = int(np.argmax([shares[crowds == crowd].sum() for crowd in range(histograms.shape[1])]))
-    start = shares @ laws / shares.sum()
-    law = start
+    start = shares @ distributions / shares.sum()
+    distribution = start
     for _ in range(ROUNDS):
         counts = np.zeros(GRID, np.int64)
         for _, part in _some_workers(histograms, best):
-            add_crowd_counts(part, logs, log_weights, law, counts)
-        law = FITTED_LAW_WORKERS * start + counts / COUNT_ONE
-        law /= law.sum()
-    return best, law
+            add_crowd_counts(part, logs, log_weights, distribution, counts)
+        distribution = FITTED_LAW_WORKERS * start + counts / COUNT_ONE
+        distribution /= distribution.sum()
+    return best, distribution
 
 
 def _some_workers(
@@ -399,13 +403,13 @@ def _some_workers(
 def _estimates(
     histograms: npt.NDArray[np.int64],
     crowd: int,
-    laws: tuple[_Floats, _Floats, _Floats],
+    distributions: tuple[_Floats, _Floats, _Floats],
     tail: float,
 ) -> npt.NDArray[np.float64]:
     """Return mean, lower and upper quantile of each worker's accuracy, shape (3, workers)."""
     found = np.empty((3, len(histograms)))
     for where, part in _some_workers(histograms, crowd):
         numbers = np.empty((3, len(part)))
-        estimate_accuracies(part, *laws, tail, numbers)
+        estimate_accuracies(part, *distributions, tail, numbers)
         found[:, where] = numbers
     return found

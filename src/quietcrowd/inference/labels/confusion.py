@@ -146,7 +146,7 @@ class ConfusionModel(
                 advice=self.advice,
             )
         largest = LARGEST_LOG + math.log(summary.labels)
-        integer_sums.check_room(summary.longest_task + 1, largest)
+        integer_sums.check_overflow(summary.longest_task + 1, largest)
         return shape
 
     def check_state(self, state: ConfusionStateT) -> None:

@@ -172,18 +172,18 @@ class PriorCounts(NamedTuple):
         )
 
 
-def law_of_guesses(report_counts: npt.NDArray[np.int64], table: Floats) -> Floats:
+def distribution_of_guesses(report_counts: npt.NDArray[np.int64], table: Floats) -> Floats:
     """Return the frequency of each label among the answers, by expectation maximization.
 
     `table` has the probability of each report at [label, report].
     """
-    law = np.full(len(table), 1.0 / len(table))
+    distribution = np.full(len(table), 1.0 / len(table))
     for _ in range(200):
-        parts = law[:, np.newaxis] * table
-        law = normalised(
+        parts = distribution[:, np.newaxis] * table
+        distribution = normalised(
             (parts / np.maximum(parts.sum(axis=0), LEAST)) @ report_counts + PRIOR_REPORTS
         )
-    return law
+    return distribution
 
 
 def prior_crowd(
@@ -191,7 +191,7 @@ def prior_crowd(
 ) -> CrowdState:
     """Return the state before the first pass that learns; `frequencies` are known ones or None."""
     labels = reports.labels
-    guesses = law_of_guesses(report_counts, reports.mean_table)
+    guesses = distribution_of_guesses(report_counts, reports.mean_table)
     wrong = _first_mistakes(labels)
     theta = np.where(np.eye(labels, dtype=bool), FIRST_ACCURACY, wrong)
     likely = np.maximum(theta @ reports.mean_table, LEAST)

@@ -135,7 +135,7 @@ class CrowdModel(CategoricalModel[Any, StateT, TallyT], LearningModel[Any, State
 
     @property
     def _without_noise(self) -> bool:
-        return self.summary.channel is None and self.summary.report_law is None
+        return self.summary.channel is None and self.summary.report_distribution is None
 
     @override
     def warnings(self, tally: TallyT, state: StateT | None, scatter: Scatter) -> list[Warning]:

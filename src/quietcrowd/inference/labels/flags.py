@@ -45,10 +45,10 @@ def worker_flags(
     flags = honest_flags(reports.labels, constancy, accuracy, worth)
     if reports.labels < 2:
         return flags
-    laws = _plain_and_noisy(reports)
-    for start in range(0, reports.workers if laws else 0, WORKERS_AT_ONCE):
+    distributions = _plain_and_noisy(reports)
+    for start in range(0, reports.workers if distributions else 0, WORKERS_AT_ONCE):
         some = slice(start, start + WORKERS_AT_ONCE)
-        likelier = _unrandomised(reports, laws, counts[some] / unit, reports.kind[some])
+        likelier = _unrandomised(reports, distributions, counts[some] / unit, reports.kind[some])
         flags[some][likelier > DECISIVE] = UNRANDOMIZED
     return flags
 
@@ -88,29 +88,31 @@ def _plain_and_noisy(reports: WorkerReports) -> tuple[_Floats, ...]:
 
 def _unrandomised(
     reports: WorkerReports,
-    laws: tuple[_Floats, ...],
+    distributions: tuple[_Floats, ...],
     counts: _Floats,
     kinds: npt.NDArray[np.int64],
 ) -> _Floats:
     """Return the log-ratio of the evidence without noise to that with noise, for some workers."""
-    plain = _evidence(counts, laws[0])
+    plain = _evidence(counts, distributions[0])
     noisy = np.empty(len(counts))
-    for kind, channels in enumerate(laws[1]):
+    for kind, channels in enumerate(distributions[1]):
         members = np.flatnonzero(kinds == kind)
         if len(members):
             parts = [
-                np.log(chance) + _evidence(counts[members], law)
-                for chance, law in zip(reports.chances, channels, strict=True)
+                np.log(chance) + _evidence(counts[members], distribution)
+                for chance, distribution in zip(reports.chances, channels, strict=True)
             ]
             noisy[members] = np.logaddexp.reduce(parts)
     return plain - noisy
 
 
 def _evidence(
-    counts: npt.NDArray[np.float64], laws: npt.NDArray[np.float64]
+    counts: npt.NDArray[np.float64], distributions: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
     """Return the log evidence of workers' reports under distributions (places, labels, reports)."""
-    logs = np.log(np.maximum(laws, LEAST))
+    logs = np.log(np.maximum(distributions, LEAST))
     fits = np.tensordot(counts, logs, axes=([1, 2], [2, 1]))
-    evidence: npt.NDArray[np.float64] = np.logaddexp.reduce(fits, axis=1) - np.log(len(laws))
+    evidence: npt.NDArray[np.float64] = np.logaddexp.reduce(fits, axis=1) - np.log(
+        len(distributions)
+    )
     return evidence

@@ -121,7 +121,7 @@ class GLADModel(
         """Find easiness and posteriors."""
         summary = self.summary
         most = MOST_ABILITY * _MOST_BETA + math.log(summary.labels)
-        integer_sums.check_room(summary.longest_task, most)
+        integer_sums.check_overflow(summary.longest_task, most)
         arrays = (estimates or EasinessEstimates.empty(0, partition.values.dtype)).arrays
         prior = np.full(summary.workers, round(PRIOR_ABILITY * integer_sums.ONE), np.int64)
         pulls, bends, agreed = np.zeros((3, summary.workers), np.int64)

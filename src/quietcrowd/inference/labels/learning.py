@@ -35,24 +35,32 @@ MISTAKES_EVERY = 4
 class Crowd(NamedTuple):
     """Distributions that all workers share.
 
-    `laws`, at [channel, truth, place in `ACCURACIES`, report], and `constant_laws`, at [channel,
-    label, report], are those of the reports of a worker with an accuracy, or with a constant label.
-    The others are probabilities: of each of the `channels`, `communities` and `constants`, and of
-    `accuracies` at [community, label, place].
+    `distributions`, at [channel, truth, place in `ACCURACIES`, report], and
+    `constant_distributions`, at [channel, label, report], are those of the reports of a worker with
+    an accuracy, or with a constant label. The others are probabilities: of each of the `channels`,
+    `communities` and `constants`, and of `accuracies` at [community, label, place].
     """
 
-    laws: Floats
-    constant_laws: Floats
+    distributions: Floats
+    constant_distributions: Floats
     channels: Floats
     communities: Floats
     constants: Floats
     accuracies: Floats
 
     @classmethod
-    def of(cls, laws: Floats, constant_laws: Floats, channels: Floats, state: CrowdState) -> Self:
+    def of(
+        cls,
+        distributions: Floats,
+        constant_distributions: Floats,
+        channels: Floats,
+        state: CrowdState,
+    ) -> Self:
         """Return contiguous arrays."""
         believed = state.communities, state.constants, state.accuracies
-        return cls(*map(np.ascontiguousarray, (laws, constant_laws, channels, *believed)))
+        return cls(
+            *map(np.ascontiguousarray, (distributions, constant_distributions, channels, *believed))
+        )
 
 
 class CrowdSums(NamedTuple):
@@ -72,7 +80,7 @@ class CrowdSums(NamedTuple):
         )
 
 
-def _laws(reports: WorkerReports, mistakes: Floats) -> tuple[Floats, Floats]:
+def _distributions(reports: WorkerReports, mistakes: Floats) -> tuple[Floats, Floats]:
     """Return the distributions of reports by accuracy, and those of constant answers.
 
     Shapes are (kinds, channels, labels, places, reports) and (kinds, channels, labels, reports).
@@ -80,19 +88,19 @@ def _laws(reports: WorkerReports, mistakes: Floats) -> tuple[Floats, Floats]:
     tables = reports.tables[:, :, :, np.newaxis]
     wrong = (mistakes @ reports.tables)[:, :, :, np.newaxis]
     right = ACCURACIES[:, np.newaxis]
-    laws = right * tables + (1.0 - right) * wrong
+    distributions = right * tables + (1.0 - right) * wrong
     rest = (1.0 - CONSTANT_RATE) / reports.labels
     constant = np.eye(reports.labels) * CONSTANT_RATE + rest
-    constant_laws = constant @ reports.tables
+    constant_distributions = constant @ reports.tables
     return (
-        np.ascontiguousarray(np.maximum(laws, LEAST)),
-        np.ascontiguousarray(np.maximum(constant_laws, LEAST)),
+        np.ascontiguousarray(np.maximum(distributions, LEAST)),
+        np.ascontiguousarray(np.maximum(constant_distributions, LEAST)),
     )
 
 
 @frozen(kw_only=True, eq=False)
 class _Learned:
-    """Result of one look at all workers; expected reports have the shape of `Crowd.laws`."""
+    """Result of one sweep; expected reports have the shape of `Crowd.distributions`."""
 
     log_odds: npt.NDArray[np.int32]
     votes: npt.NDArray[np.int32]
@@ -114,15 +122,15 @@ def _look(
     shape = (reports.workers + 1, reports.reports, labels)
     log_odds, votes = np.empty(shape, np.int32), np.empty(shape, np.int32)
     constancy = np.empty(reports.workers + 1)
-    laws, constant_laws = _laws(reports, state.mistakes)
-    logs, constant_logs = np.log(laws), np.log(constant_laws)
+    distributions, constant_distributions = _distributions(reports, state.mistakes)
+    logs, constant_logs = np.log(distributions), np.log(constant_distributions)
     sums, aside = CrowdSums.zeros(labels), CrowdSums.zeros(labels)
-    expected = np.zeros(laws.shape if mistakes_too else (kinds, 0, 0, 0, 0), np.int64)
+    expected = np.zeros(distributions.shape if mistakes_too else (kinds, 0, 0, 0, 0), np.int64)
     not_asked = np.zeros((0, 0, 0, 0), np.int64)
     nobody = np.zeros(labels * reports.reports, np.int64)
     evidence = 0
     for kind in range(kinds):
-        crowd = Crowd.of(laws[kind], constant_laws[kind], reports.chances, state)
+        crowd = Crowd.of(distributions[kind], constant_distributions[kind], reports.chances, state)
         everybody = (reports.members[kind], counts.reshape(-1), slice(0, -1), sums, expected[kind])
         ends = [everybody]
         if kind == reports.usual_kind:
@@ -159,9 +167,9 @@ def _learned_mistakes(
     reports: WorkerReports, expected: npt.NDArray[np.int64], state: CrowdState, prior: Floats
 ) -> Floats:
     """Return the most probable distribution of mistakes, given expected reports by accuracy."""
-    laws, _ = _laws(reports, state.mistakes)
-    per_law = expected / reports.report_unit / laws
-    wrong = ((1.0 - ACCURACIES)[:, np.newaxis] * per_law).sum(axis=3)
+    distributions, _ = _distributions(reports, state.mistakes)
+    per_distribution = expected / reports.report_unit / distributions
+    wrong = ((1.0 - ACCURACIES)[:, np.newaxis] * per_distribution).sum(axis=3)
     by_answer = (wrong @ np.swapaxes(reports.tables, 2, 3)).sum(axis=(0, 1))
     share: Floats = state.mistakes * by_answer
     return normalised(share + prior)

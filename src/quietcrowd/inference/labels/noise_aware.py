@@ -64,8 +64,8 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
 
     def further_report(self, state: CrowdState, worker: int | None) -> FurtherLabel:
         """Return the distribution of a report for each truth, unless NULL is a label."""
-        law = self.summary.report_law
-        if law is not None and law.tables.shape[1] > self.summary.labels:
+        distribution = self.summary.report_distribution
+        if distribution is not None and distribution.tables.shape[1] > self.summary.labels:
             raise ParameterError("inference.every-task-reported")
         row = -1 if worker is None else worker
         logs = state.votes[row].T * (2.0**-FRACTION_BITS * state.sharpness)
@@ -144,19 +144,26 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
     @cached_property
     def _report_count(self) -> int:
         """Number of possible reports without NULL; ParameterError if tables are too large."""
-        summary, law, labels = self.summary, self.summary.report_law, self.summary.labels
-        reports, laws = labels, 1
-        if law is not None:
-            null = law.tables.shape[1] - labels
-            reports, laws = law.tables.shape[2] - null, len(law.tables) * (KINDS if null else 1)
-        if laws * labels * ACCURACY_STEPS * reports > MOST_LAWS:
+        summary, distribution, labels = (
+            self.summary,
+            self.summary.report_distribution,
+            self.summary.labels,
+        )
+        reports, distributions = labels, 1
+        if distribution is not None:
+            null = distribution.tables.shape[1] - labels
+            reports, distributions = (
+                distribution.tables.shape[2] - null,
+                len(distribution.tables) * (KINDS if null else 1),
+            )
+        if distributions * labels * ACCURACY_STEPS * reports > MOST_LAWS:
             raise ParameterError(
                 "inference.channels-too-many",
                 labels=labels,
                 reports=reports,
-                tables=laws,
+                tables=distributions,
                 cells=labels * ACCURACY_STEPS * reports,
-                most_laws=MOST_LAWS,
+                most_distributions=MOST_LAWS,
                 advice=self._advice,
             )
         if (summary.workers + 1) * reports * labels > MOST_CELLS:
@@ -169,7 +176,7 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
                 most_cells=MOST_CELLS,
                 advice=self._advice,
             )
-        integer_sums.check_room(summary.longest_task + 1, _LARGEST_LOG)
+        integer_sums.check_overflow(summary.longest_task + 1, _LARGEST_LOG)
         return reports
 
     @property

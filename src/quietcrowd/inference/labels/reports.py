@@ -15,7 +15,7 @@ from attrs import frozen
 from quietcrowd._core import bound_votes
 from quietcrowd.inference import integer_sums
 from quietcrowd.inference.partition import Summary
-from quietcrowd.mechanisms.channels.per_worker import ReportLaw
+from quietcrowd.mechanisms.channels.per_worker import ReportDistribution
 
 Floats = npt.NDArray[np.float64]
 
@@ -77,22 +77,25 @@ class WorkerReports(CrowdUnits):
     @classmethod
     def of(cls, summary: Summary) -> Self:
         """Return the distributions of all reports; answers are reports of the identity channel."""
-        law, labels = summary.report_law, summary.labels
+        distribution, labels = summary.report_distribution, summary.labels
         everybody = np.zeros(summary.workers, np.int64)
-        if law is None:
+        if distribution is None:
             same = np.eye(labels)[np.newaxis, np.newaxis]
             return cls(summary=summary, chances=np.ones(1), tables=same, kind=everybody)
-        if law.tables.shape[1] == labels:
+        if distribution.tables.shape[1] == labels:
             return cls(
-                summary=summary, chances=law.chances, tables=law.tables[np.newaxis], kind=everybody
+                summary=summary,
+                chances=distribution.chances,
+                tables=distribution.tables[np.newaxis],
+                kind=everybody,
             )
-        shares, kind = _participation(summary, law)
-        answered, silent = law.tables[:, :-1, :-1], law.tables[:, -1:, :-1]
+        shares, kind = _participation(summary, distribution)
+        answered, silent = distribution.tables[:, :-1, :-1], distribution.tables[:, -1:, :-1]
         answered = answered / answered.sum(axis=2, keepdims=True)
         silent = silent / silent.sum(axis=2, keepdims=True)
         share = shares[:, np.newaxis, np.newaxis, np.newaxis]
         tables = share * answered + (1.0 - share) * silent
-        return cls(summary=summary, chances=law.chances, tables=tables, kind=kind)
+        return cls(summary=summary, chances=distribution.chances, tables=tables, kind=kind)
 
     @cached_property
     def reports(self) -> int:
@@ -120,25 +123,27 @@ class WorkerReports(CrowdUnits):
 
         `votes`, at [worker, report, label], are in units of 2^-`bits`.
         """
-        if self.summary.report_law is not None:
+        if self.summary.report_distribution is not None:
             bound_votes(votes, np.ldexp(self._losses, bits))
         return votes
 
     @cached_property
     def _losses(self) -> Floats:
         """Privacy loss of one report of each worker, or slightly less: counts are rounded."""
-        law = self.summary.report_law
-        assert law is not None
+        distribution = self.summary.report_distribution
+        assert distribution is not None
         counts = np.append(self.summary.answers_per_worker, 1)
-        if len(law.tables) > 1 and law.tables.shape[1] > self.labels:
+        if len(distribution.tables) > 1 and distribution.tables.shape[1] > self.labels:
             counts[:] = self.summary.tasks
         steps = np.floor(4.0 * np.log2(np.maximum(counts, 1))).astype(np.int64)
         values, places = np.unique(steps, return_inverse=True)
-        losses = [law.loss(math.ceil(2.0 ** (step / 4.0))) for step in values.tolist()]
+        losses = [distribution.loss(math.ceil(2.0 ** (step / 4.0))) for step in values.tolist()]
         return np.array(losses)[places]
 
 
-def _participation(summary: Summary, law: ReportLaw) -> tuple[Floats, npt.NDArray[np.int64]]:
+def _participation(
+    summary: Summary, distribution: ReportDistribution
+) -> tuple[Floats, npt.NDArray[np.int64]]:
     """Return a grid of fractions of label reports that come from answers, and each worker's place.
 
     If a worker answers a fraction r of the tasks, an answer becomes a label report with probability
@@ -149,12 +154,16 @@ def _participation(summary: Summary, law: ReportLaw) -> tuple[Floats, npt.NDArra
     case, so that the order of workers changes no bit.
     """
     labels = summary.labels
-    kept = 1.0 - law.tables[:, :labels, -1].mean(axis=1)
-    made = 1.0 - law.tables[:1, -1, -1] if law.made_up is None else law.made_up
+    kept = 1.0 - distribution.tables[:, :labels, -1].mean(axis=1)
+    made = (
+        1.0 - distribution.tables[:1, -1, -1]
+        if distribution.made_up is None
+        else distribution.made_up
+    )
     shares = (np.arange(KINDS) + 0.5) / KINDS
     kept, made, rates = (part.ravel() for part in np.meshgrid(kept, made, shares, indexing="ij"))
     chance = np.clip(rates * kept + (1.0 - rates) * made, 1e-12, 1.0 - 1e-12)
-    draws = np.repeat(law.chances, len(chance) // len(law.chances))
+    draws = np.repeat(distribution.chances, len(chance) // len(distribution.chances))
     values, case, workers = np.unique(
         summary.answers_per_worker, return_inverse=True, return_counts=True
     )
@@ -194,7 +203,7 @@ class CavityVotes(NamedTuple):
     log_priors: npt.NDArray[np.float64]
 
 
-class ReportLaws(NamedTuple):
+class ReportDistributions(NamedTuple):
     """Probabilities of a report under each of several channels.
 
     `right` and `wrong`, at [channel, truth, report], are those if the answer is right or wrong; for

@@ -115,7 +115,7 @@ class WeightedVoteModel(
     ) -> AgreementTally:
         """Vote with the weights; by majority in the first pass."""
         most = math.log(max(self.summary.labels - 1, 1) / FLOOR)
-        integer_sums.check_room(self.summary.longest_task, most)
+        integer_sums.check_overflow(self.summary.longest_task, most)
         if state is None:
             return self.tally_votes(partition, np.ones(self.summary.workers, np.int64), estimates)
         nats = 1.0 / integer_sums.ONE

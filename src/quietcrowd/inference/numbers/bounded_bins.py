@@ -5,7 +5,7 @@ answer is among those whose window contains it; these answers lie between two ed
 may be beyond the range. So the distribution depends only on the distances from a bin to the edges.
 
 The table has one part per kind of edges, at quarters of a bin. Two reports, the ends, have a
-distribution for each bin. The unit of length is a bin, except in `ErrorLaws`. Derivation:
+distribution for each bin. The unit of length is a bin, except in `ErrorDistributions`. Derivation:
 ``docs/theory/bounded-number-mechanisms.md``.
 """
 
@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from quietcrowd.inference.numbers.report_bins import BINS, ErrorLaws, usual_sigmas
-from quietcrowd.mechanisms.channels.bounded_law import TOTAL, BoundedLaw
+from quietcrowd.inference.numbers.report_bins import BINS, ErrorDistributions, usual_sigmas
+from quietcrowd.mechanisms.channels.bounded_distribution import TOTAL, BoundedDistribution
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -39,7 +39,7 @@ UPPER, LOWER, BOTH = 0, 1, 2
 
 
 @lru_cache(maxsize=16)
-def bounded_laws(law: BoundedLaw) -> ErrorLaws:
+def bounded_distributions(distribution: BoundedDistribution) -> ErrorDistributions:
     """Return normal errors of several sizes under a bounded channel.
 
     The blocks of `logs` are the first end and the other end. If the channel has a window, each kind
@@ -47,10 +47,10 @@ def bounded_laws(law: BoundedLaw) -> ErrorLaws:
     """
     sigma = usual_sigmas()
     spread = sigma * LAST
-    weights = [_weights_at(law, end, spread) for end in law.ends]
-    if law.lift:
+    weights = [_weights_at(distribution, end, spread) for end in distribution.ends]
+    if distribution.lift:
         apart = np.arange(LENGTH, dtype=np.float64)[:, np.newaxis] - LAST
-        width = law.window / law.steps * LAST
+        width = distribution.window / distribution.steps * LAST
         for kind in (UPPER, LOWER, BOTH):
             for part in range(PARTS):
                 edge = part / PARTS - apart
@@ -60,10 +60,17 @@ def bounded_laws(law: BoundedLaw) -> ErrorLaws:
                     LOWER: 1.0 - below,
                     BOTH: _mean_below(edge + width, spread) - below,
                 }[kind]
-                weights.append(law.base + law.lift * np.clip(inside, 0.0, 1.0))
-    places = (0, law.steps // 2, law.steps // 2, law.steps // 2, law.steps // 2, law.steps)
-    noise = sum(map(law.variance_share, places)) / len(places)
-    return ErrorLaws(
+                weights.append(distribution.base + distribution.lift * np.clip(inside, 0.0, 1.0))
+    places = (
+        0,
+        distribution.steps // 2,
+        distribution.steps // 2,
+        distribution.steps // 2,
+        distribution.steps // 2,
+        distribution.steps,
+    )
+    noise = sum(map(distribution.variance_share, places)) / len(places)
+    return ErrorDistributions(
         logs=np.log(np.concatenate(weights) / TOTAL),
         sigma=sigma,
         variance=sigma**2 + noise,
@@ -71,16 +78,22 @@ def bounded_laws(law: BoundedLaw) -> ErrorLaws:
     )
 
 
-def bounded_columns(law: BoundedLaw, reports: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return the row of `ErrorLaws.logs` for each report, an index, given the first bin."""
-    ends = np.where(reports == law.ends[0], 0, BINS)
-    if not law.lift:
+def bounded_columns(
+    distribution: BoundedDistribution, reports: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """Return the row of `ErrorDistributions.logs` for each report index, given the first bin."""
+    ends = np.where(reports == distribution.ends[0], 0, BINS)
+    if not distribution.lift:
         return ends
-    kinds = np.where(reports < law.window, UPPER, np.where(reports >= law.steps, LOWER, BOTH))
-    edges = np.where(kinds == UPPER, reports + 0.5, reports - law.window + 0.5)
-    whole, parts = np.divmod(np.rint(edges / law.steps * LAST * PARTS).astype(np.int64), PARTS)
+    kinds = np.where(
+        reports < distribution.window, UPPER, np.where(reports >= distribution.steps, LOWER, BOTH)
+    )
+    edges = np.where(kinds == UPPER, reports + 0.5, reports - distribution.window + 0.5)
+    whole, parts = np.divmod(
+        np.rint(edges / distribution.steps * LAST * PARTS).astype(np.int64), PARTS
+    )
     columns = 2 * BINS + (kinds * PARTS + parts) * LENGTH + LAST - whole
-    return np.where(np.isin(reports, law.ends), ends, columns)
+    return np.where(np.isin(reports, distribution.ends), ends, columns)
 
 
 def _mean_below(edges: Floats, spread: Floats) -> Floats:
@@ -97,19 +110,24 @@ def _integral(edges: Floats) -> Floats:
     return found
 
 
-def _weights_at(law: BoundedLaw, report: int, spread: Floats) -> Floats:
+def _weights_at(distribution: BoundedDistribution, report: int, spread: Floats) -> Floats:
     """Return the mean weight of a report given each bin, shape (bins, distributions)."""
     bins = np.arange(BINS, dtype=np.float64)[:, np.newaxis]
-    first, last = max(report - law.window + 1, 0), min(report, law.steps)
+    first, last = max(report - distribution.window + 1, 0), min(report, distribution.steps)
     inside = np.zeros((BINS, len(spread)))
-    if law.lift:
+    if distribution.lift:
         edges = (first - 0.5, last + 0.5)
-        low, high = ((edge / law.steps * LAST - bins) / spread for edge in edges)
+        low, high = ((edge / distribution.steps * LAST - bins) / spread for edge in edges)
         below = np.zeros_like(inside) if first == 0 else special.ndtr(low)
-        inside = (1.0 if last == law.steps else special.ndtr(high)) - below
-    answer = _mean_place(bins, spread, law.steps)
-    apart = law.steps - answer if report == law.ends[0] else answer
-    weights: Floats = law.base + law.lift * inside + law.least + law.slope * apart
+        inside = (1.0 if last == distribution.steps else special.ndtr(high)) - below
+    answer = _mean_place(bins, spread, distribution.steps)
+    apart = distribution.steps - answer if report == distribution.ends[0] else answer
+    weights: Floats = (
+        distribution.base
+        + distribution.lift * inside
+        + distribution.least
+        + distribution.slope * apart
+    )
     return weights
 
 

@@ -45,11 +45,11 @@ class NumberState(State):
 
     `low` to `high`, in the unit of the answers, is cut into bins. `beliefs`, at [worker,
     distribution], are the probabilities of the error distributions, and `crowd` those in the crowd.
-    `law` is the distribution of the truths by bin, shrunk towards the normal `truths`, or None if
-    that is uniform. `borne` is the least precision of a report that the reports of others confirm;
-    0 before it is computed. `looks` counts passes that searched the range, -1 once it is found;
-    `trial` has distributions of the truths to compare, None once one is chosen; `passes` counts
-    those after that, -1 if the state is from an earlier estimate.
+    `distribution` is the distribution of the truths by bin, shrunk towards the normal `truths`, or
+    None if that is uniform. `borne` is the least precision of a report that the reports of others
+    confirm; 0 before it is computed. `looks` counts passes that searched the range, -1 once it is
+    found; `trial` has distributions of the truths to compare, None once one is chosen; `passes`
+    counts those after that, -1 if the state is from an earlier estimate.
     """
 
     low: float
@@ -57,7 +57,7 @@ class NumberState(State):
     beliefs: npt.NDArray[np.float64]
     crowd: npt.NDArray[np.float64]
     truths: NormalTruths | None
-    law: npt.NDArray[np.float64]
+    distribution: npt.NDArray[np.float64]
     answering: Answering | None
     borne: npt.NDArray[np.float64]
     looks: int = -1
@@ -116,7 +116,7 @@ class NumberTally(Tally):
         cls,
         summary: Summary,
         columns: int = 0,
-        laws: int = 0,
+        distributions: int = 0,
         *,
         fills_in: bool = False,
         supported: bool = False,
@@ -127,10 +127,10 @@ class NumberTally(Tally):
         workers = summary.workers
         return cls(
             residuals=np.zeros((int(table_rows(summary).max()) + 1, columns), np.int64),
-            evidence=np.zeros((workers, laws), np.int64),
+            evidence=np.zeros((workers, distributions), np.int64),
             truths=np.zeros(BINS, np.int64),
             answered=np.zeros(workers if fills_in else 0, np.int64),
-            supported=np.zeros((workers, laws) if supported else (0, 0), np.int64),
+            supported=np.zeros((workers, distributions) if supported else (0, 0), np.int64),
             likely=np.zeros(1, np.int64),
             tried=np.zeros(tried, np.int64),
             cells=np.zeros(cells, np.int64),

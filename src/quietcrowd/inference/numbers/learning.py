@@ -4,10 +4,10 @@ import numpy as np
 import numpy.typing as npt
 from attrs import evolve
 
-from quietcrowd._core import weigh_laws
+from quietcrowd._core import weigh_distributions
 from quietcrowd.inference import integer_sums
 from quietcrowd.inference.numbers.crowd import LEAST_LENGTH, TINY, NumberState, NumberTally
-from quietcrowd.inference.numbers.report_bins import BINS, ErrorLaws
+from quietcrowd.inference.numbers.report_bins import BINS, ErrorDistributions
 from quietcrowd.inference.numbers.sweep import BinModel
 from quietcrowd.inference.numbers.trials import Answering, Trial, first_truths
 
@@ -37,7 +37,7 @@ def first_number_state(model: BinModel) -> NumberState:
         beliefs=np.tile(share, (summary.workers, 1)),
         crowd=share,
         truths=truths,
-        law=np.full(BINS, 1.0 / BINS) if truths is None else truths.shares,
+        distribution=np.full(BINS, 1.0 / BINS) if truths is None else truths.shares,
         answering=answering,
         borne=np.zeros(summary.workers),
         looks=-1 if grid else 0,
@@ -49,12 +49,12 @@ def lower_bound(model: BinModel, tally: NumberTally, state: NumberState) -> floa
     """Return a lower bound of the log posterior at the state of a pass, up to a constant."""
     answers = model.summary.answers_per_worker
     heard = answers > 0
-    laws = model.error_laws(state)
-    trust = CROWD_TRUST * len(laws.share)
+    distributions = model.error_distributions(state)
+    trust = CROWD_TRUST * len(distributions.share)
     total = float(tally.likely[0]) / model.likely_unit - state.distance(heard)
-    total += trust * float(np.sum(laws.share * np.log(state.crowd / laws.share)))
+    total += trust * float(np.sum(distributions.share * np.log(state.crowd / distributions.share)))
     if state.truths is not None:
-        total += state.truths.penalty(state.law)
+        total += state.truths.penalty(state.distribution)
     if state.answering is not None:
         total += state.answering.objective(answers)
     return total
@@ -66,7 +66,7 @@ def _weights(logs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return shares
 
 
-def try_laws(model: BinModel, tally: NumberTally, state: NumberState) -> NumberState:
+def try_distributions(model: BinModel, tally: NumberTally, state: NumberState) -> NumberState:
     """Return the state with the best distributions so far, and the next trial."""
     assert state.trial is not None
     coarse, last = state.trial.coarse, state.trial.last
@@ -78,30 +78,32 @@ def try_laws(model: BinModel, tally: NumberTally, state: NumberState) -> NumberS
     assert trial.best is not None
     truths, answering = trial.best.truths, trial.best.answering
     state = evolve(state, answering=answering) if coarse else learn(model, tally, state)
-    return evolve(state, truths=truths, law=truths.shares, trial=None if last else trial)
+    return evolve(state, truths=truths, distribution=truths.shares, trial=None if last else trial)
 
 
 def _reviewed(model: BinModel, tally: NumberTally, state: NumberState) -> NumberState:
     """Return the state with `NumberState.borne`, for the last pass."""
-    laws = model.error_laws(state)
+    distributions = model.error_distributions(state)
     logs = tally.supported / model.likely_unit + np.log(state.crowd)
-    order = np.argsort(-laws.variance, kind="stable")
+    order = np.argsort(-distributions.variance, kind="stable")
     above = np.cumsum(_weights(logs)[:, order], axis=1)
     place = np.minimum((above <= 1.0 - BORNE_OUT).sum(axis=1), len(order) - 1)
-    return evolve(state, borne=1.0 / laws.variance[order][place])
+    return evolve(state, borne=1.0 / distributions.variance[order][place])
 
 
 def learn(model: BinModel, tally: NumberTally, state: NumberState) -> NumberState:
     """Return the next state."""
-    laws, answers = model.error_laws(state), model.summary.answers_per_worker
+    distributions, answers = model.error_distributions(state), model.summary.answers_per_worker
     heard = answers > 0
     logs = tally.evidence / model.likely_unit + np.log(state.crowd)
     evidence = np.empty((len(tally.residuals), logs.shape[1]))
-    weigh_laws(tally.residuals, model.residual_unit, np.ascontiguousarray(laws.logs), evidence)
+    weigh_distributions(
+        tally.residuals, model.residual_unit, np.ascontiguousarray(distributions.logs), evidence
+    )
     logs[model.table_rows >= 0] += evidence
     beliefs = _weights(logs)
     followed = integer_sums.to_fixed(beliefs[heard]).sum(axis=0) / integer_sums.ONE
-    crowd = followed + CROWD_TRUST * len(laws.share) * laws.share
+    crowd = followed + CROWD_TRUST * len(distributions.share) * distributions.share
     crowd /= crowd.sum()
     beliefs[~heard] = crowd
     passes = state.passes + (state.passes >= 0)
@@ -110,7 +112,7 @@ def learn(model: BinModel, tally: NumberTally, state: NumberState) -> NumberStat
     if state.truths is not None:
         counts = tally.truths / model.truth_unit
         truths = state.truths.climbed(counts)
-        learned = evolve(learned, truths=truths, law=truths.with_counts(counts))
+        learned = evolve(learned, truths=truths, distribution=truths.with_counts(counts))
     if state.answering is not None:
         answered = tally.answered / model.residual_unit
         answering = state.answering.learned(answered, answers)
@@ -119,14 +121,16 @@ def learn(model: BinModel, tally: NumberTally, state: NumberState) -> NumberStat
 
 
 def sigma_quantiles(
-    beliefs: npt.NDArray[np.float64], laws: ErrorLaws, levels: npt.NDArray[np.float64]
+    beliefs: npt.NDArray[np.float64],
+    distributions: ErrorDistributions,
+    levels: npt.NDArray[np.float64],
 ) -> npt.NDArray[np.float64]:
     """Return quantiles of each worker's sigma, shape (workers, levels).
 
     A size represents all between it and the midpoints to its neighbors, in logarithms.
     """
-    order = np.argsort(laws.sigma)
-    logs = np.log(laws.sigma[order])
+    order = np.argsort(distributions.sigma)
+    logs = np.log(distributions.sigma[order])
     ends = np.concatenate([logs[:1], (logs[1:] + logs[:-1]) / 2.0, logs[-1:]])
     below = np.cumsum(beliefs[:, order], axis=1)
     place = np.minimum((below[:, :, np.newaxis] < levels).sum(axis=1), len(order) - 1)

@@ -76,7 +76,7 @@ def _update(
     Since weights are scaled each time, it may fall.
     """
     summary = model.summary
-    weights = scaled_weights(model.method.weigh(summary, losses), summary)
+    weights = scaled_weights(model.method.worker_weights(summary, losses), summary)
     cost: npt.NDArray[np.float64] = -weights * losses
     objective = integer_sums.exact_sum(cost, summary.workers) / summary.answers
     return WeightState(weights=weights), objective
@@ -94,7 +94,7 @@ class LabelLossModel(
         self, partition: Partition, state: WeightState | None, estimates: LabelEstimates | None
     ) -> AgreementTally:
         """Vote with the weights."""
-        integer_sums.check_room(self.summary.longest_task, 1.0)
+        integer_sums.check_overflow(self.summary.longest_task, 1.0)
         weights = np.ones(self.summary.workers) if state is None else state.weights
         return self.tally_votes(partition, integer_sums.to_fixed(weights), estimates)
 
@@ -160,7 +160,9 @@ class LossMethod(FittingMethod):
     tol: float = field(default=1e-13, converter=plain, validator=at_least(0))
 
     @abstractmethod
-    def weigh(self, summary: Summary, losses: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def worker_weights(
+        self, summary: Summary, losses: npt.NDArray[np.float64]
+    ) -> npt.NDArray[np.float64]:
         """Return the weight of each worker's answers, at least 0, from its sum of losses."""
 
     @property
@@ -304,7 +306,9 @@ class CRH(LossMethod):
         return POWERS[self.divisor]
 
     @override
-    def weigh(self, summary: Summary, losses: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def worker_weights(
+        self, summary: Summary, losses: npt.NDArray[np.float64]
+    ) -> npt.NDArray[np.float64]:
         """Return minus the logarithms of the fractions."""
         answers = summary.answers_per_worker
         shared = losses / np.maximum(answers, 1) if self.per_answer else losses
@@ -363,7 +367,9 @@ class CATD(LossMethod):
     smoothing: float = field(default=0.1, converter=plain, validator=at_least(0))
 
     @override
-    def weigh(self, summary: Summary, losses: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def worker_weights(
+        self, summary: Summary, losses: npt.NDArray[np.float64]
+    ) -> npt.NDArray[np.float64]:
         """Return quantiles divided by losses."""
         pooled = integer_sums.exact_sum(losses, summary.workers) / summary.answers
         answers = np.maximum(summary.answers_per_worker, 1)

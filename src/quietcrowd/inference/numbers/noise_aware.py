@@ -18,7 +18,7 @@ from quietcrowd.inference.numbers.learning import (
     learn,
     lower_bound,
     sigma_quantiles,
-    try_laws,
+    try_distributions,
 )
 from quietcrowd.inference.numbers.report_bins import BINS, LOG_FLOOR
 from quietcrowd.inference.numbers.sweep import LEVELS, BinModel
@@ -71,7 +71,7 @@ class NumberModel(BinModel, LearningModel[Any, NumberState, NumberTally]):
 
     def check_size(self) -> None:
         """Raise ParameterError if there are too many workers."""
-        columns = len(self.error_laws(first_number_state(self)).logs)
+        columns = len(self.error_distributions(first_number_state(self)).logs)
         many = int(self.table_rows.max()) + 1
         if many * columns > MOST_CELLS:
             raise ParameterError(
@@ -159,7 +159,7 @@ class NumberModel(BinModel, LearningModel[Any, NumberState, NumberTally]):
             looks = -1 if enough else state.looks + 1
             return evolve(state, low=low, high=high, looks=looks), state.looks - 4.0 * LOG_FLOOR
         if state.trial is not None:
-            return try_laws(self, tally, state), state.trial.number - 4.0 * LOG_FLOOR
+            return try_distributions(self, tally, state), state.trial.number - 4.0 * LOG_FLOOR
         objective = float(lower_bound(self, tally, state) / self.summary.answers)
         return learn(self, tally, state), objective
 
@@ -176,14 +176,14 @@ class NumberModel(BinModel, LearningModel[Any, NumberState, NumberTally]):
         self, tally: NumberTally, state: NumberState | None
     ) -> dict[str, npt.NDArray[np.float64]]:
         assert state is not None
-        laws = self.error_laws(state)
+        distributions = self.error_distributions(state)
         levels = np.array([0.05, 0.5, 0.95])
-        low, middle, high = sigma_quantiles(state.beliefs, laws, levels).T * (
+        low, middle, high = sigma_quantiles(state.beliefs, distributions, levels).T * (
             state.high - state.low
         )
         silent = self.summary.answers_per_worker == 0
         with np.errstate(divide="ignore"):
-            whole = math.log(laws.sigma.max() / laws.sigma.min())
+            whole = math.log(distributions.sigma.max() / distributions.sigma.min())
             unsure = silent | (np.log(high / low) > MOST_UNSURE * whole)
         return {
             **super().workers(tally, state),
@@ -201,9 +201,9 @@ class NumberModel(BinModel, LearningModel[Any, NumberState, NumberTally]):
         if state.truths is None or scatter.inferred < 2:
             return []
         bins, width = np.linspace(0.0, 1.0, BINS), state.high - state.low
-        middle = float(np.sum(state.law * bins))
+        middle = float(np.sum(state.distribution * bins))
         mean = state.low + middle * width
-        spread = math.sqrt(float(np.sum(state.law * (bins - middle) ** 2))) * width
+        spread = math.sqrt(float(np.sum(state.distribution * (bins - middle) ** 2))) * width
         noise = scatter.noise * self.summary.extent
         if noise <= math.sqrt(MOST_NOISE) * spread:
             return []

@@ -74,12 +74,12 @@ class NormalLaplace:
 
     Examples
     --------
-    >>> law = NormalLaplace(sigma=1.0, scale=1.0)
-    >>> law.log_density([0.0, 1.0, -50.0]).round(6).tolist()
+    >>> distribution = NormalLaplace(sigma=1.0, scale=1.0)
+    >>> distribution.log_density([0.0, 1.0, -50.0]).round(6).tolist()
     [-1.341022, -1.596462, -50.193147]
-    >>> law.score([-50.0, 0.0, 1.0]).round(6).tolist()
+    >>> distribution.score([-50.0, 0.0, 1.0]).round(6).tolist()
     [1.0, -0.0, -0.496777]
-    >>> law.curvature([0.0, 1.0]).round(6).tolist()
+    >>> distribution.curvature([0.0, 1.0]).round(6).tolist()
     [0.525135, 0.441043]
     >>> NormalLaplace([0.0, 1.0, 100.0], scale=1.0).fisher_information.round(6).tolist()
     [1.0, 0.368474, 0.0001]

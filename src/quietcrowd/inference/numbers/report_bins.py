@@ -68,8 +68,8 @@ def beyond_logs(sigma: Floats, scale: float, bins: int) -> Floats:
     each end, with the scale b of the noise. Beyond an end, it decays as ``exp(-|y - end| / b)``,
     whatever the truth. `sigma` has shape (distributions,).
     """
-    law, more = _at(0.0, sigma, scale, bins)
-    logs = law + np.log1p(more)
+    distribution, more = _at(0.0, sigma, scale, bins)
+    logs = distribution + np.log1p(more)
     return np.concatenate([logs, logs[::-1]])
 
 
@@ -144,15 +144,15 @@ FLAT = 0.02
 
 
 @frozen(kw_only=True, eq=False)
-class ErrorLaws:
+class ErrorDistributions:
     """Candidate distributions of a worker's reports.
 
-    `logs`, shape (columns, distributions), has up to three blocks (see `bounded_laws` for its
-    blocks). First, of a report's bin at each of `DISTANCES` from the truth. Then, given each bin of
-    the truth, of a report below and of one above the range. Last, what clipping adds to the first
-    block for reports in each cell near the ends. Without clipping, the last two are absent. `sigma`
-    are standard deviations of the worker's own errors; `variance` includes noise; `share` is the
-    prior.
+    `logs`, shape (columns, distributions), has up to three blocks (see `bounded_distributions` for
+    its blocks). First, of a report's bin at each of `DISTANCES` from the truth. Then, given each
+    bin of the truth, of a report below and of one above the range. Last, what clipping adds to the
+    first block for reports in each cell near the ends. Without clipping, the last two are absent.
+    `sigma` are standard deviations of the worker's own errors; `variance` includes noise; `share`
+    is the prior.
     """
 
     logs: Floats
@@ -168,7 +168,7 @@ def usual_sigmas() -> Floats:
 
 
 @lru_cache(maxsize=16)
-def answer_laws(scale: float, margin: float = math.nan) -> ErrorLaws:
+def answer_distributions(scale: float, margin: float = math.nan) -> ErrorDistributions:
     """Return normal errors of several sizes, plus Laplace noise of the given scale.
 
     Without noise, the errors include rounding to bins, and half of the candidates have Student's
@@ -195,7 +195,7 @@ def answer_laws(scale: float, margin: float = math.nan) -> ErrorLaws:
         sigma = np.concatenate([sigma, sigma * math.sqrt(TAIL / (TAIL - 2.0))])
     least = logs.max(axis=0) - LOG_FLOOR
     logs = np.maximum(np.concatenate([logs, ends]), least) + math.log(step)
-    return ErrorLaws(
+    return ErrorDistributions(
         logs=np.concatenate([logs, ratios]),
         sigma=sigma,
         variance=variance,
@@ -212,7 +212,7 @@ def _student(distances: Floats, width: Floats) -> Floats:
     return logs
 
 
-def filling_law(fillings: Floats, scale: float) -> Floats:
+def filling_distribution(fillings: Floats, scale: float) -> Floats:
     """Return the log probability of a report at each bin if there is no answer, shape (3 BINS,).
 
     `fillings` are the equally likely values that replace an answer; the first bin is one width
@@ -235,7 +235,7 @@ class NormalTruths:
     @property
     def shares(self) -> Floats:
         """Probability of each bin, including the uniform part."""
-        shares: Floats = law_shares([self])[0]
+        shares: Floats = distribution_shares([self])[0]
         return shares
 
     @property
@@ -246,13 +246,13 @@ class NormalTruths:
     def with_counts(self, counts: Floats) -> Floats:
         """Return the posterior distribution of truths, given expected counts per bin."""
         mixed = counts + TRUST * self.shares
-        law: Floats = mixed / mixed.sum()
-        return law
+        distribution: Floats = mixed / mixed.sum()
+        return distribution
 
-    def penalty(self, law: Floats) -> float:
+    def penalty(self, distribution: Floats) -> float:
         """Return the log prior of a distribution on bins, including `log_prior`."""
         shares = self.shares
-        return float(TRUST * np.sum(shares * np.log(law / shares))) + self.log_prior
+        return float(TRUST * np.sum(shares * np.log(distribution / shares))) + self.log_prior
 
     def value(self, counts: Floats) -> float:
         """Return the log posterior of the best distribution on bins under this prior."""
@@ -279,22 +279,25 @@ class NormalTruths:
         return best
 
 
-def law_shares(laws: Sequence[NormalTruths]) -> Floats:
+def distribution_shares(distributions: Sequence[NormalTruths]) -> Floats:
     """Return the probability of each bin under each distribution, shape (distributions, bins)."""
-    mean = np.array([[law.mean] for law in laws])
-    spread = np.array([[math.exp(law.log_spread)] for law in laws])
+    mean = np.array([[distribution.mean] for distribution in distributions])
+    spread = np.array([[math.exp(distribution.log_spread)] for distribution in distributions])
     apart = (_MIDDLES - mean) / spread
     heights = np.exp(-0.5 * (apart**2 - np.min(apart**2, axis=1, keepdims=True)))
     shares: Floats = (1.0 - FLAT) * heights / heights.sum(axis=1, keepdims=True) + FLAT / BINS
     return shares
 
 
-def _values(laws: list[NormalTruths], counts: Floats) -> list[float]:
-    shares = law_shares(laws)
+def _values(distributions: list[NormalTruths], counts: Floats) -> list[float]:
+    shares = distribution_shares(distributions)
     mixed = counts + TRUST * shares
     found = mixed / mixed.sum(axis=1, keepdims=True)
     fit = np.sum(mixed * np.log(found) - TRUST * shares * np.log(shares), axis=1)
-    return [value + law.log_prior for value, law in zip(fit.tolist(), laws, strict=True)]
+    return [
+        value + distribution.log_prior
+        for value, distribution in zip(fit.tolist(), distributions, strict=True)
+    ]
 
 
 _MIDDLES = np.linspace(0.0, 1.0, BINS)

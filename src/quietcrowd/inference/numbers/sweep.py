@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from attrs import evolve, frozen
 
-from quietcrowd._core import blend_laws, infer_by_bins
+from quietcrowd._core import blend_distributions, infer_by_bins
 from quietcrowd.domains import Interval, Ordinal
-from quietcrowd.inference.numbers.bounded_bins import bounded_columns, bounded_laws
+from quietcrowd.inference.numbers.bounded_bins import bounded_columns, bounded_distributions
 from quietcrowd.inference.numbers.crowd import CELLS, NumberState, NumberTally, table_rows
 from quietcrowd.inference.numbers.model import NumericModel, unit_for
 from quietcrowd.inference.numbers.report_bins import (
@@ -18,16 +18,16 @@ from quietcrowd.inference.numbers.report_bins import (
     CENTRE,
     DISTANCES,
     MOST_SCALE,
-    ErrorLaws,
-    answer_laws,
+    ErrorDistributions,
+    answer_distributions,
     cells_of,
-    filling_law,
-    law_shares,
+    distribution_shares,
+    filling_distribution,
 )
 from quietcrowd.inference.partition import Partition
 from quietcrowd.inference.task_estimates import NumericEstimates
 from quietcrowd.mechanisms.channels.base import known_grid, laplace_shift
-from quietcrowd.mechanisms.channels.bounded_law import BoundedLaw
+from quietcrowd.mechanisms.channels.bounded_distribution import BoundedDistribution
 from quietcrowd.mechanisms.channels.grid import Grid
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -37,16 +37,16 @@ AT_END = 1e-9
 """Distance in bins up to which an answer counts as at an end of its domain."""
 
 
-class WorkerLaws(NamedTuple):
+class WorkerDistributions(NamedTuple):
     """Estimates of the workers' errors, as compiled code takes them.
 
-    `beliefs`, at [worker, distribution], are probabilities; `by_law` and its transpose `by_column`
-    are log densities. `rows` are the workers' rows of the `table` and of a tally, -1 for few
-    reports. The `table` has the mean log density at each column, in units of 2^-22.
+    `beliefs`, at [worker, distribution], are probabilities; `by_distribution` and its transpose
+    `by_column` are log densities. `rows` are the workers' rows of the `table` and of a tally, -1
+    for few reports. The `table` has the mean log density at each column, in units of 2^-22.
     """
 
     beliefs: npt.NDArray[np.float64]
-    by_law: npt.NDArray[np.float64]
+    by_distribution: npt.NDArray[np.float64]
     by_column: npt.NDArray[np.float64]
     rows: npt.NDArray[np.int64]
     table: npt.NDArray[np.int32]
@@ -85,9 +85,9 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
         return self.summary.channel is not None and self.summary.channel.fillings is not None
 
     @cached_property
-    def bounded(self) -> BoundedLaw | None:
+    def bounded(self) -> BoundedDistribution | None:
         """Distribution of bounded reports."""
-        return None if self.summary.channel is None else self.summary.channel.bounded_law
+        return None if self.summary.channel is None else self.summary.channel.bounded_distribution
 
     @cached_property
     def _scale(self) -> float:
@@ -130,22 +130,22 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
             return 0.0
         return domain.width / (domain.size - 1) / 2.0 / (state.high - state.low)
 
-    def error_laws(self, state: NumberState) -> ErrorLaws:
+    def error_distributions(self, state: NumberState) -> ErrorDistributions:
         """Return the distributions that a worker's reports may have."""
         if self.bounded is not None:
-            return bounded_laws(self.bounded)
-        return answer_laws(self.noise_scale(state), self._margin(state))
+            return bounded_distributions(self.bounded)
+        return answer_distributions(self.noise_scale(state), self._margin(state))
 
     def prior_shares(self, low: float, high: float) -> npt.NDArray[np.float64]:
         """Return the prior probability of each distribution of errors, for a range."""
         if self.bounded is not None:
-            return bounded_laws(self.bounded).share
-        return answer_laws(self._scale / (high - low) if self._scale else 0.0).share
+            return bounded_distributions(self.bounded).share
+        return answer_distributions(self._scale / (high - low) if self._scale else 0.0).share
 
     def report_precisions(self, state: NumberState) -> npt.NDArray[np.float64]:
         """Return the expected precision of each worker's reports, in widths of the range."""
         precisions: npt.NDArray[np.float64] = np.sum(
-            state.beliefs / self.error_laws(state).variance, axis=1
+            state.beliefs / self.error_distributions(state).variance, axis=1
         )
         return precisions
 
@@ -170,7 +170,7 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
         """
         summary = self.summary
         last = estimates is not None or quantiles is not None
-        laws = self.error_laws(state)
+        distributions = self.error_distributions(state)
         rows = slice(int(partition.offsets[0]), int(partition.offsets[-1]))
         values, codes = partition.values[rows], partition.worker_codes[rows].view(np.uint32)
         to_bins = (BINS - 1) * summary.extent / (state.high - state.low)
@@ -179,13 +179,13 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
         candidates = state.trial.candidates if state.trial else ()
         tally = NumberTally.empty(
             summary,
-            *laws.logs.shape,
+            *distributions.logs.shape,
             fills_in=self.fills_in,
             supported=state.reviews,
             tried=len(candidates),
         )
         precisions = self.report_precisions(state)
-        worker_laws = self._worker_laws(state, laws)
+        worker_distributions = self._worker_distributions(state, distributions)
         infer_by_bins(
             (partition.offsets - rows.start, codes, values, partition.known_truths),
             (
@@ -195,9 +195,12 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
                 self._missing(partition, state, places.bins, rows),
                 (partition.known_truths - start) * to_bins,
             ),
-            (np.log(state.law), law_shares(candidates) if candidates else np.zeros((0, BINS))),
-            worker_laws,
-            np.exp(worker_laws.by_column) if len(tally.supported) else np.zeros((0, 0)),
+            (
+                np.log(state.distribution),
+                distribution_shares(candidates) if candidates else np.zeros((0, BINS)),
+            ),
+            worker_distributions,
+            np.exp(worker_distributions.by_column) if len(tally.supported) else np.zeros((0, 0)),
             precisions / precisions.max(),
             state.borne / precisions.max() if last else np.zeros(0),
             np.array(LEVELS),
@@ -243,7 +246,7 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
         if channel is None or channel.fillings is None:
             return np.zeros(0)
         fillings = (channel.fillings - state.low) / (state.high - state.low)
-        of_places = filling_law(fillings, self.noise_scale(state))
+        of_places = filling_distribution(fillings, self.noise_scale(state))
         assert state.answering is not None
         logs = state.answering.logs
         odds = logs[:, 1] - logs[:, 0]
@@ -256,18 +259,22 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
             missing += (np.abs(bit - 1.0) - np.abs(bit)) / bits.scale
         return missing
 
-    def _worker_laws(self, state: NumberState, laws: ErrorLaws) -> WorkerLaws:
-        rows, by_law = self.table_rows, np.ascontiguousarray(laws.logs.T)
-        table = np.empty((int(rows.max()) + 1, by_law.shape[1]), np.int32)
+    def _worker_distributions(
+        self, state: NumberState, distributions: ErrorDistributions
+    ) -> WorkerDistributions:
+        rows, by_distribution = self.table_rows, np.ascontiguousarray(distributions.logs.T)
+        table = np.empty((int(rows.max()) + 1, by_distribution.shape[1]), np.int32)
         beliefs = np.ascontiguousarray(state.beliefs)
-        blend_laws(beliefs[rows >= 0], by_law, table)
-        return WorkerLaws(beliefs, by_law, np.ascontiguousarray(laws.logs), rows, table)
+        blend_distributions(beliefs[rows >= 0], by_distribution, table)
+        return WorkerDistributions(
+            beliefs, by_distribution, np.ascontiguousarray(distributions.logs), rows, table
+        )
 
 
-def _place_bounded(placed: npt.NDArray[np.float64], law: BoundedLaw) -> _Places:
-    low, numbers = law.grid.low, law.numbers
-    own = (low - numbers.origin + placed * (law.grid.width / (BINS - 1.0))) / numbers.step
-    columns = bounded_columns(law, np.rint(own).astype(np.int64))
+def _place_bounded(placed: npt.NDArray[np.float64], distribution: BoundedDistribution) -> _Places:
+    low, numbers = distribution.grid.low, distribution.numbers
+    own = (low - numbers.origin + placed * (distribution.grid.width / (BINS - 1.0))) / numbers.step
+    columns = bounded_columns(distribution, np.rint(own).astype(np.int64))
     nothing = np.zeros(len(placed))
     whole = np.zeros(len(placed), np.int64)
     return _Places(bins=whole, columns=columns, ratios=whole - 1, cut=nothing)

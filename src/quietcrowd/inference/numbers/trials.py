@@ -39,12 +39,12 @@ class Answering:
     @classmethod
     def first(cls, share: float, workers: int) -> Self:
         """Return the state before any report, for a given mean fraction."""
-        law = cls(
+        distribution = cls(
             logit=math.log(share / (1.0 - share)),
             log_likeness=math.log(FIRST_LIKENESS),
             own=np.zeros((workers, 2)),
         )
-        return evolve(law, own=np.tile(law.crowd, (workers, 1)))
+        return evolve(distribution, own=np.tile(distribution.crowd, (workers, 1)))
 
     @property
     def crowd(self) -> Floats:
@@ -94,9 +94,9 @@ class Answering:
         count = int(heard.sum())
         sums = [integer_sums.exact_sum(logs[heard], len(heard)) for logs in self.logs.T]
 
-        def value(law: Self) -> float:
-            crowd = law.crowd
-            return float(crowd @ sums - count * _log_beta(crowd)) + law._log_prior
+        def value(distribution: Self) -> float:
+            crowd = distribution.crowd
+            return float(crowd @ sums - count * _log_beta(crowd)) + distribution._log_prior
 
         best, steps = self, np.array([0.5, 0.5])
         for _ in range(SEARCHES):
@@ -145,10 +145,12 @@ NEAR = tuple(
 
 def first_truths() -> NormalTruths:
     """Return the widest distribution of the grid nearest to the middle."""
-    return min(GRID, key=lambda law: (-law.log_spread, abs(law.mean - 0.5)))
+    return min(
+        GRID, key=lambda distribution: (-distribution.log_spread, abs(distribution.mean - 0.5))
+    )
 
 
-class FirstLaws(NamedTuple):
+class FirstDistributions(NamedTuple):
     """Distribution of the truths, who answers, and the log evidence of all reports."""
 
     evidence: float
@@ -166,7 +168,7 @@ class Trial:
 
     number: int = 0
     shares: tuple[float, ...]
-    best: FirstLaws | None = None
+    best: FirstDistributions | None = None
 
     @classmethod
     def first(cls, fills_in: bool) -> Self:
@@ -196,24 +198,26 @@ class Trial:
 
         `answering` is the state before this sweep, if unanswered tasks are reported, too.
         """
-        scores = evidence + [law.log_prior for law in self.candidates]
+        scores = evidence + [distribution.log_prior for distribution in self.candidates]
         odds = reports * float(answering.logs[0, 0]) if answering and self.coarse else 0.0
-        best = FirstLaws(
-            float(scores.max()) + odds, _likely_law(self.candidates, scores), answering
+        best = FirstDistributions(
+            float(scores.max()) + odds, _likely_distribution(self.candidates, scores), answering
         )
         if self.coarse and self.best is not None and self.best.evidence >= best.evidence:
             best = self.best
         return evolve(self, number=self.number + 1, best=best)
 
 
-def _likely_law(laws: tuple[NormalTruths, ...], scores: Floats) -> NormalTruths:
+def _likely_distribution(distributions: tuple[NormalTruths, ...], scores: Floats) -> NormalTruths:
     """Return the normal distribution with the best-supported scale and the average mean.
 
     Averaging by evidence matters if reports carry little information: then the best mean is chance.
     """
     weights = np.exp(scores - scores.max())
     weights /= weights.sum()
-    mean = float(weights @ np.array([law.mean for law in laws]))
-    spreads, places = np.unique([law.log_spread for law in laws], return_inverse=True)
+    mean = float(weights @ np.array([distribution.mean for distribution in distributions]))
+    spreads, places = np.unique(
+        [distribution.log_spread for distribution in distributions], return_inverse=True
+    )
     log_spread = float(spreads[np.argmax(np.bincount(places, weights))])
     return NormalTruths(mean=mean, log_spread=log_spread)

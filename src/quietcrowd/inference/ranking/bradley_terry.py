@@ -208,6 +208,6 @@ def _ranking(
     neighbours = len(ids) - 1
     told = (
         f"Pairs of neighbours in the ranking that differ, each at a confidence of 95 %: "
-        f"{found.told_apart:,} of {neighbours:,}."
+        f"{found.distinguished:,} of {neighbours:,}."
     )
     return evolve(found, notes=(told,))

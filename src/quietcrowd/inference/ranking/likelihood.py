@@ -183,7 +183,7 @@ class ComparisonReports:
         if isinstance(data, Reports):
             if mechanism is not None:
                 raise ParameterError("inference.mechanism-with-reports")
-            channel, places = _law_of(data.mechanism)
+            channel, places = _distribution_of(data.mechanism)
             logs = _logs(channel, places, data.table)
             return cls(
                 answers=data.table,
@@ -216,15 +216,15 @@ def _logs_of_sides(answers: Answers, mechanism: Any) -> npt.NDArray[np.float64]:
         with np.errstate(divide="ignore"):
             return np.log([answers.values == places[0], answers.values == places[1]])
     if isinstance(mechanism, Channel):
-        law = mechanism.probabilities
-        if law is None or law.shape != (2, 2):
+        distribution = mechanism.probabilities
+        if distribution is None or distribution.shape != (2, 2):
             raise ParameterError("inference.comparison-channel-shape", mechanism=mechanism)
-        _check_tells(mechanism, type(mechanism).__name__)
+        _check_informative(mechanism, type(mechanism).__name__)
         sides = (answers.values == places[1]).astype(np.intp)
         return np.array([mechanism.log_likelihood(sides, np.array(side)) for side in (0, 1)])
     if not isinstance(mechanism, Mechanism):
         raise ParameterError("inference.not-a-mechanism", mechanism=mechanism)
-    channel, own = _law_of(mechanism)
+    channel, own = _distribution_of(mechanism)
     if mechanism.report_domain != mechanism.domain:
         raise ParameterError("inference.reports-not-labels", name=mechanism.name)
     codes = np.where(answers.values == places[0], *own)
@@ -235,7 +235,7 @@ def _logs(channel: Channel, places: tuple[int, int], table: Answers) -> npt.NDAr
     return np.array([channel.log_likelihood(table.values, np.array(place)) for place in places])
 
 
-def _law_of(mechanism: Mechanism) -> tuple[Channel, tuple[int, int]]:
+def _distribution_of(mechanism: Mechanism) -> tuple[Channel, tuple[int, int]]:
     """Return the channel of the reports, and the codes of left and right in its domain."""
     places = _places_of(mechanism.domain)
     channel = mechanism.worker_channel
@@ -246,11 +246,11 @@ def _law_of(mechanism: Mechanism) -> tuple[Channel, tuple[int, int]]:
             else "the reports of one worker share a random draw"
         )
         raise AnswerError("inference.comparisons-not-rankable", name=mechanism.name, reason=why)
-    _check_tells(channel, mechanism.name)
+    _check_informative(channel, mechanism.name)
     return channel, places
 
 
-def _check_tells(channel: Channel, name: str) -> None:
+def _check_informative(channel: Channel, name: str) -> None:
     if channel.epsilon <= LEAST_LOSS:
         raise AnswerError("inference.comparisons-without-signal", name=name)
 

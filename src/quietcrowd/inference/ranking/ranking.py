@@ -142,7 +142,7 @@ class Ranking:
         return self.scores[first] - self.scores[second], np.sqrt(np.maximum(variance, 0.0))
 
     @property
-    def told_apart(self) -> int:
+    def distinguished(self) -> int:
         """Number of neighbors in the ranking whose 95 % interval of the difference excludes 0."""
         gaps, errors = self.gap(self.order[:-1], self.order[1:])
         return int((gaps > WIDTH * errors).sum())

@@ -36,7 +36,7 @@ from quietcrowd.inference.labels.learning import (
 )
 from quietcrowd.inference.labels.reports import CrowdUnits
 from quietcrowd.inference.model import State, Tally
-from quietcrowd.mechanisms.channels.set_law import SetLaw
+from quietcrowd.mechanisms.channels.set_distribution import SetDistribution
 from quietcrowd.report_domains import binomials
 
 Floats = npt.NDArray[np.float64]
@@ -148,9 +148,9 @@ class SetState(State):
         mixed: Floats = found / found.sum(axis=1, keepdims=True)
         return mixed
 
-    def workers(self, law: SetLaw) -> SetWorkers:
+    def workers(self, distribution: SetDistribution) -> SetWorkers:
         """Return the arguments of kernels."""
-        base, more = _constant_likelihoods(law)
+        base, more = _constant_likelihoods(distribution)
         return SetWorkers(
             log_odds=self.log_odds,
             nats=2.0**-FRACTION_BITS,
@@ -166,64 +166,70 @@ def asks_for_mistakes(state: SetState) -> bool:
     return len(state.guesses) > 2 and state.updates % MISTAKES_EVERY == 0
 
 
-def node_count(law: SetLaw) -> int:
+def node_count(distribution: SetDistribution) -> int:
     """Return the number of nodes from minus epsilon to epsilon."""
-    return 1 + 2 * max(4, min(MOST_STEPS, math.ceil(law.epsilon / FINEST)))
+    return 1 + 2 * max(4, min(MOST_STEPS, math.ceil(distribution.epsilon / FINEST)))
 
 
-def signs_of(law: SetLaw, mistakes: Floats) -> SetSigns:
+def signs_of(distribution: SetDistribution, mistakes: Floats) -> SetSigns:
     """Return likelihoods of sets for a distribution of mistakes, at [truth, answer]."""
     return SetSigns(
-        binomials=binomials(law.labels, law.members),
-        gain=float(law.ratio - 1),
-        epsilon=_span(law),
+        binomials=binomials(distribution.labels, distribution.members),
+        gain=float(distribution.ratio - 1),
+        epsilon=_span(distribution),
         mistakes=np.ascontiguousarray(np.rint(mistakes.T * SHARE_ONE).astype(np.int64)),
-        nodes=node_count(law),
+        nodes=node_count(distribution),
     )
 
 
-def _span(law: SetLaw) -> float:
+def _span(distribution: SetDistribution) -> float:
     """Return the largest node: epsilon, but above 0."""
-    return max(math.log(law.ratio), 1e-9)
+    return max(math.log(distribution.ratio), 1e-9)
 
 
-def _constant_likelihoods(law: SetLaw) -> tuple[float, float]:
-    gain = float(law.ratio - 1)
-    return 1.0 + gain * (1.0 - CONSTANT_RATE) * law.members / law.labels, gain * CONSTANT_RATE
+def _constant_likelihoods(distribution: SetDistribution) -> tuple[float, float]:
+    gain = float(distribution.ratio - 1)
+    return 1.0 + gain * (
+        1.0 - CONSTANT_RATE
+    ) * distribution.members / distribution.labels, gain * CONSTANT_RATE
 
 
-def _accuracy_logs(law: SetLaw) -> Floats:
+def _accuracy_logs(distribution: SetDistribution) -> Floats:
     """Return ``ln(1 + w (exp(v) - 1))`` at each accuracy and node, shape (places, nodes)."""
-    nodes = np.linspace(-1.0, 1.0, node_count(law)) * _span(law)
+    nodes = np.linspace(-1.0, 1.0, node_count(distribution)) * _span(distribution)
     logs: Floats = np.log1p(np.outer(ACCURACIES, np.expm1(nodes)))
     return logs
 
 
-def _guesses(law: SetLaw, held: npt.NDArray[np.int64], reports: int) -> Floats:
+def _guesses(distribution: SetDistribution, held: npt.NDArray[np.int64], reports: int) -> Floats:
     """Return the frequency of each label among the answers, from how many sets contain it.
 
     The fraction of sets with a label is ``q + (p - q) nu``. The estimate has the weight of equally
     precise noiseless answers, and the prior that of `PRIOR_REPORTS`.
     """
-    p, q = float(law.held), float(law.held_other)
+    p, q = float(distribution.held), float(distribution.held_other)
     if p == q:
-        return np.full(law.labels, 1.0 / law.labels)
+        return np.full(distribution.labels, 1.0 / distribution.labels)
     found = np.maximum((held / max(reports, 1) - q) / (p - q), 0.0)
-    total = integer_sums.exact_sum(found, law.labels)
-    shares = found / total if total else np.full(law.labels, 1.0 / law.labels)
-    worth = reports * (p - q) ** 2 / ((p - q) ** 2 + law.labels * q * (1.0 - q))
-    guesses: Floats = (worth * shares + PRIOR_REPORTS) / (worth + PRIOR_REPORTS * law.labels)
+    total = integer_sums.exact_sum(found, distribution.labels)
+    shares = found / total if total else np.full(distribution.labels, 1.0 / distribution.labels)
+    worth = reports * (p - q) ** 2 / ((p - q) ** 2 + distribution.labels * q * (1.0 - q))
+    guesses: Floats = (worth * shares + PRIOR_REPORTS) / (
+        worth + PRIOR_REPORTS * distribution.labels
+    )
     return guesses
 
 
 def first_sets(
-    units: CrowdUnits, law: SetLaw, held: npt.NDArray[np.int64], frequencies: Any
+    units: CrowdUnits, distribution: SetDistribution, held: npt.NDArray[np.int64], frequencies: Any
 ) -> SetState:
     """Return the state before the first pass that learns; sets `held` each label."""
-    labels, workers = law.labels, units.workers + 1
-    guesses = _guesses(law, held, units.summary.answers)
+    labels, workers = distribution.labels, units.workers + 1
+    guesses = _guesses(distribution, held, units.summary.answers)
     shares = prior_constants(labels)
-    likely = 1.0 + FIRST_ACCURACY * np.expm1(np.linspace(-1.0, 1.0, node_count(law)) * _span(law))
+    likely = 1.0 + FIRST_ACCURACY * np.expm1(
+        np.linspace(-1.0, 1.0, node_count(distribution)) * _span(distribution)
+    )
     odds = np.rint(np.ldexp((1.0 - shares.sum()) * np.log(likely), FRACTION_BITS))
     steady = np.tile(np.rint(shares * SHARE_ONE).astype(np.int32), (workers, 1))
     return SetState(
@@ -243,7 +249,12 @@ def first_sets(
 
 
 def learn_sets(
-    units: CrowdUnits, law: SetLaw, tally: SetTally, state: SetState, unit: float, frequencies: Any
+    units: CrowdUnits,
+    distribution: SetDistribution,
+    tally: SetTally,
+    state: SetState,
+    unit: float,
+    frequencies: Any,
 ) -> tuple[SetState, float]:
     """Return the next state, and the objective, a lower bound of the log evidence.
 
@@ -251,7 +262,7 @@ def learn_sets(
     little.
     """
     prior = PriorCounts.of(state.guesses)
-    seen, sums, evidence = _look(units, law, tally, state, unit)
+    seen, sums, evidence = _look(units, distribution, tally, state, unit)
     classes = tally.classes / unit
     if frequencies is None:
         log_priors, of_frequencies = log_frequencies(classes)
@@ -270,23 +281,23 @@ def learn_sets(
         communities=communities / everybody,
         constants=constants / everybody,
         accuracies=normalised(accuracies),
-        mistakes=_learned_mistakes(units, law, tally, state, prior.mistakes),
+        mistakes=_learned_mistakes(units, distribution, tally, state, prior.mistakes),
         sharpness=sharpness_of(tally),
         updates=state.updates + 1,
     ), climbed
 
 
 def _look(
-    units: CrowdUnits, law: SetLaw, tally: SetTally, state: SetState, unit: float
+    units: CrowdUnits, distribution: SetDistribution, tally: SetTally, state: SetState, unit: float
 ) -> tuple[SetState, CrowdSums, float]:
     """Estimate all workers, and an unknown one; return sums and the log evidence, too."""
-    labels, everybody = law.labels, units.workers + 1
-    logs = np.ascontiguousarray(_accuracy_logs(law))
+    labels, everybody = distribution.labels, units.workers + 1
+    logs = np.ascontiguousarray(_accuracy_logs(distribution))
     nodes = logs.shape[1]
     log_odds = np.empty((everybody, nodes, labels), np.int32)
     skills, steady = np.empty((2, everybody, labels), np.int32)
     constancy = np.empty(everybody)
-    base, more = _constant_likelihoods(law)
+    base, more = _constant_likelihoods(distribution)
     with_label, without = map(float, np.log(np.array([base + more, base])))
     sums, aside = CrowdSums.zeros(labels), CrowdSums.zeros(labels)
     evidence = 0
@@ -320,14 +331,18 @@ def _look(
 
 
 def _learned_mistakes(
-    units: CrowdUnits, law: SetLaw, tally: SetTally, state: SetState, prior: Floats
+    units: CrowdUnits,
+    distribution: SetDistribution,
+    tally: SetTally,
+    state: SetState,
+    prior: Floats,
 ) -> Floats:
     if not asks_for_mistakes(state):
         return state.mistakes
     told = tally.mistaken.T / mistake_unit(units)
     every = np.diagonal(told)[:, np.newaxis]
-    holding = np.where(np.eye(law.labels, dtype=bool), 0.0, told)
-    expected = state.mistakes * (every + float(law.ratio - 1) * holding)
+    holding = np.where(np.eye(distribution.labels, dtype=bool), 0.0, told)
+    expected = state.mistakes * (every + float(distribution.ratio - 1) * holding)
     return normalised(expected + prior)
 
 

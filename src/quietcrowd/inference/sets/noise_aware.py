@@ -33,7 +33,7 @@ from quietcrowd.inference.sets.crowd import (
     signs_of,
 )
 from quietcrowd.inference.task_estimates import LabelEstimates
-from quietcrowd.mechanisms.channels.set_law import SetLaw
+from quietcrowd.mechanisms.channels.set_distribution import SetDistribution
 
 _LARGEST_LOG = 32.0
 """Limit of log-likelihoods of sets."""
@@ -44,7 +44,7 @@ class SetModel(CrowdModel[SetState, SetTally]):
     """`NoiseAware` bound to sets of labels: ``docs/theory/subset-selection.md``."""
 
     @cached_property
-    def law(self) -> SetLaw:
+    def distribution(self) -> SetDistribution:
         """Distribution of a set for each answer."""
         channel = self.summary.channel
         assert channel is not None
@@ -60,7 +60,7 @@ class SetModel(CrowdModel[SetState, SetTally]):
     def unit(self) -> float:
         """Representation of a probability of 1 in tallies."""
         summary = self.summary
-        reports = (1.0 + self.law.epsilon) * summary.most_answers
+        reports = (1.0 + self.distribution.epsilon) * summary.most_answers
         return integer_sums.unit_for(reports + summary.tasks * (1.0 + math.log(summary.labels)))
 
     @cached_property
@@ -70,7 +70,7 @@ class SetModel(CrowdModel[SetState, SetTally]):
 
     @override
     def first_state(self, tally: SetTally) -> SetState:
-        return first_sets(self.units, self.law, tally.held.sum(axis=0), self.frequencies)
+        return first_sets(self.units, self.distribution, tally.held.sum(axis=0), self.frequencies)
 
     @override
     def _count(self, partition: Partition) -> SetTally:
@@ -87,12 +87,12 @@ class SetModel(CrowdModel[SetState, SetTally]):
         estimates: LabelEstimates | None,
         posterior: npt.NDArray[np.float64] | None,
     ) -> SetTally:
-        labels, law = self.summary.labels, self.law
+        labels, distribution = self.summary.labels, self.distribution
         tally = self._empty_tally()
         entropy = infer_sets(
             partition.sets,
-            signs_of(law, state.mistakes),
-            state.workers(law),
+            signs_of(distribution, state.mistakes),
+            state.workers(distribution),
             state.constancy,
             state.log_priors / integer_sums.ONE,
             estimates is None and asks_for_mistakes(state),
@@ -123,15 +123,15 @@ class SetModel(CrowdModel[SetState, SetTally]):
     def histograms(self, partition: Partition, state: SetState | None) -> npt.NDArray[np.int64]:
         """Return evidence of workers' accuracies, by the state of the last pass."""
         assert state is not None
-        law = self.law
+        distribution = self.distribution
         histograms = self.accuracies.empty(partition)
-        if law.epsilon == 0.0:
+        if distribution.epsilon == 0.0:
             return histograms
         first, _ = partition.judged or (0, 0)
         set_cavities(
             partition.sets,
-            signs_of(law, state.mistakes),
-            state.workers(law),
+            signs_of(distribution, state.mistakes),
+            state.workers(distribution),
             state.log_priors / integer_sums.ONE,
             self.accuracies.nodes,
             first,
@@ -157,8 +157,8 @@ class SetModel(CrowdModel[SetState, SetTally]):
     def _table_shape(self) -> tuple[int, int]:
         """Workers and nodes; ParameterError if tables of them and the labels are too large."""
         labels, workers = self.summary.labels, self.summary.workers
-        integer_sums.check_room(self.summary.longest_task + 1, _LARGEST_LOG)
-        nodes = node_count(self.law)
+        integer_sums.check_overflow(self.summary.longest_task + 1, _LARGEST_LOG)
+        nodes = node_count(self.distribution)
         if (workers + 1) * nodes * labels > MOST_CELLS:
             raise ParameterError(
                 "inference.set-tables-too-large",
@@ -175,7 +175,9 @@ class SetModel(CrowdModel[SetState, SetTally]):
         """Learn workers and crowd."""
         if state is None:
             state = self.first_state(tally)
-        learned, bound = learn_sets(self.units, self.law, tally, state, self.unit, self.frequencies)
+        learned, bound = learn_sets(
+            self.units, self.distribution, tally, state, self.unit, self.frequencies
+        )
         return learned, bound / self.summary.answers
 
     @override
@@ -192,7 +194,7 @@ class SetModel(CrowdModel[SetState, SetTally]):
         """Return the distribution of a set for each truth, with the sharpness of estimates."""
         return FurtherSet(
             answers=state.answers(-1 if worker is None else worker),
-            law=self.law,
+            distribution=self.distribution,
             sharpness=state.sharpness,
         )
 

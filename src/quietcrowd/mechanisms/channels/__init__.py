@@ -10,7 +10,7 @@ from typing import Any
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channels.base import Channel
-from quietcrowd.mechanisms.channels.bounded_law import BoundedLaw
+from quietcrowd.mechanisms.channels.bounded_distribution import BoundedDistribution
 from quietcrowd.mechanisms.channels.integer_weights import BoundedChannel, SetChannel
 from quietcrowd.mechanisms.channels.shift import LaplaceChannel
 from quietcrowd.mechanisms.channels.sketch import SketchChannel
@@ -19,7 +19,7 @@ from quietcrowd.mechanisms.channels.table import TableChannel
 __all__ = [
     "KINDS",
     "BoundedChannel",
-    "BoundedLaw",
+    "BoundedDistribution",
     "Channel",
     "LaplaceChannel",
     "SetChannel",

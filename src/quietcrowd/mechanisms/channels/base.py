@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.channels.bounded_law import TOTAL, BoundedLaw
+from quietcrowd.mechanisms.channels.bounded_distribution import TOTAL, BoundedDistribution
 from quietcrowd.mechanisms.channels.grid import Grid
 from quietcrowd.mechanisms.channels.noise import Floats, Shift
-from quietcrowd.mechanisms.channels.set_law import SetLaw
+from quietcrowd.mechanisms.channels.set_distribution import SetDistribution
 from quietcrowd.mechanisms.report_meanings import ListedMeanings, ReportMeanings
 from quietcrowd.privacy.rounding import exp_of
 
@@ -41,8 +41,8 @@ class Channel(ABC):
     """Public distribution of a device's report given its worker's answer.
 
     A subclass defines `epsilon`. It gives its distribution as `probabilities`, a `shift`, `sets` or
-    a `bounded_law`, which imply `log_likelihood`, or only as `log_likelihood`. Callers ask for a
-    form that they can use, not for the class.
+    a `bounded_distribution`, which imply `log_likelihood`, or only as `log_likelihood`. Callers ask
+    for a form that they can use, not for the class.
     """
 
     kind: ClassVar[str | None] = None
@@ -87,12 +87,12 @@ class Channel(ABC):
         return None
 
     @property
-    def sets(self) -> SetLaw | None:
+    def sets(self) -> SetDistribution | None:
         """Distribution of the set, if a report is the number of a set of labels; else None."""
         return None
 
     @property
-    def bounded_law(self) -> BoundedLaw | None:
+    def bounded_distribution(self) -> BoundedDistribution | None:
         """Weights of the places of bounded reports; else None."""
         return None
 
@@ -124,9 +124,9 @@ class Channel(ABC):
             return self.shift.noise.log_mass(np.asarray(reports, np.int64) - answers)
         if self.sets is not None:
             return self.sets.log_likelihood(reports, answers)
-        if self.bounded_law is not None:
+        if self.bounded_distribution is not None:
             with np.errstate(divide="ignore"):
-                found: Floats = np.log(self.bounded_law.weights(reports, answers) / TOTAL)
+                found: Floats = np.log(self.bounded_distribution.weights(reports, answers) / TOTAL)
             return found
         raise ParameterError("mechanisms.channel-missing", type_name=type(self).__name__)
 
@@ -161,8 +161,8 @@ def known_grid(channel: Channel | None) -> Grid | None:
 
     It is known for bounded reports and for Laplace noise of a public scale.
     """
-    if channel is not None and channel.bounded_law is not None:
-        return channel.bounded_law.grid
+    if channel is not None and channel.bounded_distribution is not None:
+        return channel.bounded_distribution.grid
     shift = laplace_shift(channel)
     return None if shift is None else shift.grid
 

@@ -40,7 +40,7 @@ def first_digits(chance: Chance) -> int:
     return chance(WORD_BITS)
 
 
-def settle(chance: Chance, words: WordSource) -> bool:
+def resolve_coin(chance: Chance, words: WordSource) -> bool:
     """Return whether a coin shows heads whose first word equaled its digits, word by word."""
     bits, drawn = WORD_BITS, first_digits(chance)
     while True:
@@ -54,7 +54,7 @@ def settle(chance: Chance, words: WordSource) -> bool:
 def shows_heads(word: int, chance: Chance, words: WordSource) -> bool:
     """Return whether a coin shows heads, given its first word."""
     digits = first_digits(chance)
-    return settle(chance, words) if word == digits else word < digits
+    return resolve_coin(chance, words) if word == digits else word < digits
 
 
 def throw(chance: Chance, words: WordSource) -> bool:
@@ -62,7 +62,7 @@ def throw(chance: Chance, words: WordSource) -> bool:
     return shows_heads(int(words(1)[0]), chance, words)
 
 
-def settled(
+def resolve_coins(
     drawn: npt.NDArray[np.uint32],
     digits: npt.NDArray[np.uint32],
     chance_of: Callable[[int], Chance],
@@ -76,7 +76,7 @@ def settled(
     """
     heads: npt.NDArray[np.bool_] = drawn < digits
     for row, coin in np.argwhere(drawn == digits):
-        heads[row, coin] = settle(chance_of(int(coin)), words)
+        heads[row, coin] = resolve_coin(chance_of(int(coin)), words)
     return heads
 
 

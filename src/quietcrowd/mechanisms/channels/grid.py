@@ -11,7 +11,7 @@ from attrs import frozen
 
 from quietcrowd.domains import Domain, Interval, Ordinal
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.channels.reading import check_members, real, refused, whole
+from quietcrowd.mechanisms.channels.reading import check_members, invalid_member, real, whole
 from quietcrowd.report_domains import Lattice
 
 FINENESS = 10
@@ -84,7 +84,7 @@ class Grid:
         )
         steps = whole("steps", document["steps"], 2, grid.steps)
         if (low, steps, high) != (grid.low, grid.steps, grid.high):
-            raise refused("grid", "that of the domain")
+            raise invalid_member("grid", "that of the domain")
         return grid
 
     @property

@@ -12,10 +12,16 @@ from typing_extensions import override
 
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.mechanisms.channels.base import Channel
-from quietcrowd.mechanisms.channels.bounded_law import TOTAL, BoundedLaw
+from quietcrowd.mechanisms.channels.bounded_distribution import TOTAL, BoundedDistribution
 from quietcrowd.mechanisms.channels.grid import Grid
-from quietcrowd.mechanisms.channels.reading import MAX_LABELS, check_members, refused, whole, wholes
-from quietcrowd.mechanisms.channels.set_law import SetLaw
+from quietcrowd.mechanisms.channels.reading import (
+    MAX_LABELS,
+    check_members,
+    invalid_member,
+    whole,
+    wholes,
+)
+from quietcrowd.mechanisms.channels.set_distribution import SetDistribution
 from quietcrowd.mechanisms.report_meanings import ReportMeanings, in_order
 
 _WEIGHTS = ("base", "window", "lift", "least", "slope")
@@ -23,10 +29,10 @@ _WEIGHTS = ("base", "window", "lift", "least", "slope")
 
 @frozen(kw_only=True, slots=False)
 class BoundedChannel(Channel):
-    """Distribution of a bounded report of a number, with the integer weights `law`."""
+    """Distribution of a bounded report of a number, with the integer weights `distribution`."""
 
     kind: ClassVar[str] = "weights"
-    law: BoundedLaw
+    distribution: BoundedDistribution
 
     @classmethod
     def read(cls, document: Mapping[str, Any], domain: Domain) -> BoundedChannel:
@@ -35,28 +41,32 @@ class BoundedChannel(Channel):
         grid = Grid.read(document["grid"], domain)
         weights = {name: whole(name, document[name], 0, TOTAL) for name in _WEIGHTS}
         first, last = wholes("ends", document["ends"], 2, TOTAL)
-        law = BoundedLaw(grid=grid, ends=(first, last), **weights)
-        law.check()
-        return cls(law=law)
+        distribution = BoundedDistribution(grid=grid, ends=(first, last), **weights)
+        distribution.check()
+        return cls(distribution=distribution)
 
     @property
     @override
-    def bounded_law(self) -> BoundedLaw:
-        return self.law
+    def bounded_distribution(self) -> BoundedDistribution:
+        return self.distribution
 
     @property
     def variance(self) -> float:
         """Largest variance of a report over all answers, in squared units of the answers."""
-        return self.law.most_variance
+        return self.distribution.most_variance
 
     @property
     @override
     def epsilon(self) -> float:
-        return self.law.epsilon
+        return self.distribution.epsilon
 
     @override
     def describe(self) -> Mapping[str, Any]:
-        return {"kind": self.kind, "grid": self.law.grid.describe(), **self.law.describe()}
+        return {
+            "kind": self.kind,
+            "grid": self.distribution.grid.describe(),
+            **self.distribution.describe(),
+        }
 
 
 _MEMBERS = ("labels", "members", "inside", "outside")
@@ -64,39 +74,41 @@ _MEMBERS = ("labels", "members", "inside", "outside")
 
 @frozen(kw_only=True, slots=False)
 class SetChannel(Channel):
-    """Distribution of a set of labels given the answer, with the weights `law`."""
+    """Distribution of a set of labels given the answer, with the weights `distribution`."""
 
     kind: ClassVar[str] = "sets"
-    law: SetLaw
+    distribution: SetDistribution
 
     @classmethod
     def read(cls, document: Mapping[str, Any], domain: Domain) -> SetChannel:
         """Return the channel of a document; raise ParameterError if it is invalid."""
         check_members(document, "kind " + " ".join(_MEMBERS))
-        law = SetLaw(**{name: whole(name, document[name], 1, TOTAL) for name in _MEMBERS})
-        if not isinstance(domain, FiniteDomain) or law.labels != domain.size:
-            raise refused("labels", "the number of labels of the domain")
-        if law.labels > MAX_LABELS:
-            raise refused("labels", f"at most {MAX_LABELS}")
-        return cls(law=law)
+        distribution = SetDistribution(
+            **{name: whole(name, document[name], 1, TOTAL) for name in _MEMBERS}
+        )
+        if not isinstance(domain, FiniteDomain) or distribution.labels != domain.size:
+            raise invalid_member("labels", "the number of labels of the domain")
+        if distribution.labels > MAX_LABELS:
+            raise invalid_member("labels", f"at most {MAX_LABELS}")
+        return cls(distribution=distribution)
 
     @property
     @override
     def epsilon(self) -> float:
-        return self.law.epsilon
+        return self.distribution.epsilon
 
     @property
     @override
-    def sets(self) -> SetLaw:
-        return self.law
+    def sets(self) -> SetDistribution:
+        return self.distribution
 
     def sample(self, answers: npt.NDArray[Any], words: Any) -> npt.NDArray[np.int64]:
-        """Draw one report per answer; see `SetLaw.sample`."""
-        return self.law.sample(answers, words)
+        """Draw one report per answer; see `SetDistribution.sample`."""
+        return self.distribution.sample(answers, words)
 
     @override
     def describe(self) -> Mapping[str, Any]:
-        return {"kind": self.kind, **{name: getattr(self.law, name) for name in _MEMBERS}}
+        return {"kind": self.kind, **{name: getattr(self.distribution, name) for name in _MEMBERS}}
 
     @override
     def identity(self, answers: Any, reports: ReportMeanings) -> Mapping[str, Any]:

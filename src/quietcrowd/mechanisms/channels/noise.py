@@ -31,7 +31,7 @@ from quietcrowd.mechanisms.channels.coins import (
     decaying,
     first_digits,
     logistic,
-    settled,
+    resolve_coins,
     throw,
 )
 from quietcrowd.mechanisms.channels.grid import Grid
@@ -233,7 +233,7 @@ class DiscreteLaplace(Noise):
 def _draw_block(scale: float, count: int, words: WordSource) -> npt.NDArray[np.int64]:
     digits, first = _binary_digits(scale), _first_words(scale)
     drawn = words(2 * count * (digits + 1)).reshape(2 * count, digits + 1)
-    heads = settled(drawn, np.array(first, np.uint32), partial(_coin, scale), words)
+    heads = resolve_coins(drawn, np.array(first, np.uint32), partial(_coin, scale), words)
     numbers = heads[:, :digits].astype(np.int64) @ (1 << np.arange(digits, dtype=np.int64))
     for place in np.flatnonzero(heads[:, digits]):
         rest = 1

@@ -27,14 +27,14 @@ from attrs import frozen
 from typing_extensions import override
 
 from quietcrowd.mechanisms.channels.base import MAX_EPSILON, TOTAL, Channel, other_weight_for
-from quietcrowd.mechanisms.channels.reading import check_members, real, refused, whole
+from quietcrowd.mechanisms.channels.reading import check_members, invalid_member, real, whole
 from quietcrowd.mechanisms.randomness import WordSource, uniform_integers
-from quietcrowd.privacy.loss import LossLaw
+from quietcrowd.privacy.loss import LossDistribution
 from quietcrowd.privacy.two_layer.flips import (
     MAX_DELTA_ANSWERS,
+    cell_distribution,
     cell_epsilon,
-    cell_law,
-    listed_cell_law,
+    listed_cell_distribution,
     row_chances,
     row_epsilon,
 )
@@ -57,7 +57,7 @@ STEPS = 1024
 """Number of equally likely weights in a table."""
 
 
-class WorkerLaw(ABC):
+class WorkerDistribution(ABC):
     """Distribution of the weight, out of 2^32, that a worker gives each value except the answer.
 
     `size` is the number of possible reports.
@@ -90,7 +90,7 @@ class WorkerLaw(ABC):
     def row_chances(self, answers: int) -> RowChances | None:
         """Return the probabilities of rows of reports; None if they are not computed."""
 
-    def cell_law(self, answers: int) -> LossLaw | None:  # noqa: ARG002
+    def cell_distribution(self, answers: int) -> LossDistribution | None:  # noqa: ARG002
         """Return the loss distribution about one cell; None to use a coin of the same loss."""
         return None
 
@@ -105,7 +105,7 @@ class WorkerLaw(ABC):
 
 
 @frozen(kw_only=True, slots=False)
-class UniformFlips(WorkerLaw):
+class UniformFlips(WorkerDistribution):
     """Uniform weight from `low` to `high`, whole numbers with an even sum: their mean is whole."""
 
     size: int
@@ -156,18 +156,18 @@ class UniformFlips(WorkerLaw):
         return row_chances(answers, labels=self.size, low=low, high=high)
 
     @override
-    def cell_law(self, answers: int) -> LossLaw | None:
+    def cell_distribution(self, answers: int) -> LossDistribution | None:
         if answers > MAX_DELTA_ANSWERS:
             return None
         low, high = self.bounds
-        return cell_law(answers, labels=self.size, low=low, high=high)
+        return cell_distribution(answers, labels=self.size, low=low, high=high)
 
     @override
     def describe(self) -> dict[str, Any]:
         return {"kind": "uniform", "low": self.low, "high": self.high}
 
 
-class TableLaw(WorkerLaw):
+class TableDistribution(WorkerDistribution):
     """Uniform choice among the 1,024 weights of a public table with a whole mean.
 
     `null` is whether NULL is a report, with its own draw.
@@ -209,10 +209,10 @@ class TableLaw(WorkerLaw):
         """
         if self.null or answers > MAX_ROW:
             return None
-        law = SharedWeight.listed(
+        distribution = SharedWeight.listed(
             np.array(self.table, np.float64), others=self.size - 1, null=False
         )
-        logs, margin = law.log_row(answers), 5e-12 * answers
+        logs, margin = distribution.log_row(answers), 5e-12 * answers
         return RowChances(
             lower=logs - margin,
             upper=logs + margin,
@@ -227,7 +227,7 @@ class TableLaw(WorkerLaw):
 
 
 @frozen(kw_only=True, slots=False)
-class BetaFlips(TableLaw):
+class BetaFlips(TableDistribution):
     """Flip probability with a truncated beta distribution, on 1,024 weights from `low` to `high`.
 
     The shapes `alpha` and `beta` are at least 1; both 1 make it uniform.
@@ -260,15 +260,17 @@ class BetaFlips(TableLaw):
         return {"kind": "beta", **bounds, "alpha": self.alpha, "beta": self.beta}
 
     @override
-    def cell_law(self, answers: int) -> LossLaw | None:
+    def cell_distribution(self, answers: int) -> LossDistribution | None:
         if answers > MAX_LISTED:
             return None
         epsilon = self.cell_epsilon(answers)
-        return listed_cell_law(answers, labels=self.size, weights=self.table, epsilon=epsilon)
+        return listed_cell_distribution(
+            answers, labels=self.size, weights=self.table, epsilon=epsilon
+        )
 
 
 @frozen(kw_only=True, slots=False)
-class UniformEpsilons(TableLaw):
+class UniformEpsilons(TableDistribution):
     """Worker's epsilon, one of 1,024 equidistant numbers between 0 and twice the mean, `epsilon`.
 
     `null` is whether NULL is a report, with its own draw.
@@ -309,7 +311,7 @@ def _weights_of_flips(size: int, low: float, high: float, largest: int) -> tuple
     return least, most
 
 
-def read_worker_law(document: Any, size: int, *, null: bool) -> WorkerLaw:
+def read_worker_distribution(document: Any, size: int, *, null: bool) -> WorkerDistribution:
     """Return the distribution in a channel document; raise ParameterError if it is invalid."""
     kind = document.get("kind") if isinstance(document, Mapping) else None
     if kind == "epsilon":
@@ -317,7 +319,9 @@ def read_worker_law(document: Any, size: int, *, null: bool) -> WorkerLaw:
         epsilon = real("epsilon", document["epsilon"], 0, MAX_EPSILON / 2)
         return UniformEpsilons(size=size, epsilon=epsilon, null=null)
     if kind not in ("uniform", "beta") or null:
-        raise refused("per_worker", "of the kind uniform, beta or epsilon; NULL needs epsilon")
+        raise invalid_member(
+            "per_worker", "of the kind uniform, beta or epsilon; NULL needs epsilon"
+        )
     largest = (TOTAL - (kind == "beta")) // (size - 1)
     check_members(document, "kind low high" + " alpha beta" * (kind == "beta"))
     high = whole("high", document["high"], 0, largest)
@@ -326,7 +330,7 @@ def read_worker_law(document: Any, size: int, *, null: bool) -> WorkerLaw:
         alpha, beta = (whole(name, document[name], 1, MAX_SHAPE) for name in ("alpha", "beta"))
         return BetaFlips(size=size, low=low, high=high, alpha=alpha, beta=beta)
     if (low + high) % 2:
-        raise refused("low and high", "of an even sum")
+        raise invalid_member("low and high", "of an even sum")
     return UniformFlips(size=size, low=low, high=high)
 
 
@@ -386,9 +390,11 @@ def beta_high(others: int, low: int, most: int, mean: float, alpha: int, beta: i
     over, under = float(mean).as_integer_ratio()
 
     def reaches(high: int) -> bool:
-        law, first = below(high) - below(low), moment(high) - moment(low)
+        distribution, first = below(high) - below(low), moment(high) - moment(low)
         return (
-            first * own * under >= over * law * of_moment if law else others * high >= mean * TOTAL
+            first * own * under >= over * distribution * of_moment
+            if distribution
+            else others * high >= mean * TOTAL
         )
 
     place = bisect_left(range(low, most + 1), True, key=reaches)
@@ -396,7 +402,7 @@ def beta_high(others: int, low: int, most: int, mean: float, alpha: int, beta: i
 
 
 @frozen(kw_only=True, eq=False)
-class ReportLaw:
+class ReportDistribution:
     """Possible tables of a worker, who secretly uses one for all reports.
 
     Attributes
@@ -418,7 +424,7 @@ class ReportLaw:
     made_up: npt.NDArray[np.float64] | None = None
 
     @classmethod
-    def of(cls, channel: Channel | None) -> ReportLaw | None:
+    def of(cls, channel: Channel | None) -> ReportDistribution | None:
         """Return the distribution of independent reports by a channel; None if it has no table."""
         if channel is None or channel.probabilities is None:
             return None
@@ -428,7 +434,7 @@ class ReportLaw:
             loss=_Constant(value=channel.epsilon),
         )
 
-    def same_as(self, other: ReportLaw | None) -> bool:
+    def same_as(self, other: ReportDistribution | None) -> bool:
         """Return whether another distribution has the same tables and chances."""
         return (
             other is not None

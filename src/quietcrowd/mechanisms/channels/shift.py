@@ -16,7 +16,7 @@ from quietcrowd.domains import Domain, Interval
 from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.mechanisms.channels.grid import Grid
 from quietcrowd.mechanisms.channels.noise import DiscreteLaplace, Shift
-from quietcrowd.mechanisms.channels.reading import check_members, real, refused
+from quietcrowd.mechanisms.channels.reading import check_members, invalid_member, real
 from quietcrowd.mechanisms.report_meanings import ReportMeanings
 from quietcrowd.privacy.rounding import ratio_up
 
@@ -68,7 +68,7 @@ class LaplaceChannel(Channel):
             return cls(grid=grid, noise=noise, fill=fill)
         check_members(bit, "grid noise_scale")
         if Grid.read(bit["grid"], Interval(low=0, high=1)) != BIT_GRID or fill != "midpoint":
-            raise refused("participation", "on its grid, with the fill midpoint")
+            raise invalid_member("participation", "on its grid, with the fill midpoint")
         bit_noise = DiscreteLaplace.read(bit["noise_scale"])
         return cls(grid=grid, noise=noise, fill=fill, participation_noise=bit_noise)
 

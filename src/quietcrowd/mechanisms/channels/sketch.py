@@ -29,7 +29,13 @@ from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.mechanisms.channels.grid import Grid
 from quietcrowd.mechanisms.channels.noise import DiscreteLaplace, Floats
-from quietcrowd.mechanisms.channels.reading import MAX_NUMBERS, check_members, real, refused, whole
+from quietcrowd.mechanisms.channels.reading import (
+    MAX_NUMBERS,
+    check_members,
+    invalid_member,
+    real,
+    whole,
+)
 from quietcrowd.privacy.rounding import least_meant, ratio_up
 from quietcrowd.privacy.sketches import largest_signed_norm
 from quietcrowd.validation import one_of, whole_number
@@ -197,9 +203,11 @@ class LargestSums:
 
 
 @lru_cache(maxsize=64)
-def largest_sums(law: TaskProfile, names: tuple[str, ...], *, moments: bool) -> LargestSums:
+def largest_sums(
+    distribution: TaskProfile, names: tuple[str, ...], *, moments: bool
+) -> LargestSums:
     """Return by how much tasks of these names move the sums; `moments`: whether these are sent."""
-    profile = law.matrix(pa.array(names, pa.large_string()))
+    profile = distribution.matrix(pa.array(names, pa.large_string()))
     sums = largest_signed_norm(profile)
     if not moments:
         return LargestSums(sums=sums)
@@ -252,9 +260,9 @@ class SketchChannel(Channel):
         check_members(document, names, "solution")
         solution, profile = document.get("solution"), document["profile"]
         if (solution is None) == ("solution" in document) or solution not in (None, *_SOLUTIONS):
-            raise refused("solution", "ridge or paper, or absent")
+            raise invalid_member("solution", "ridge or paper, or absent")
         check_members(profile, "kind rank seed")
-        law = TaskProfile(
+        distribution = TaskProfile(
             rank=whole("rank", profile["rank"], 1, MAX_RANK),
             kind=profile["kind"],
             seed=whole("seed", profile["seed"], 0, 2**64 - 1),
@@ -262,7 +270,7 @@ class SketchChannel(Channel):
         grid = Grid.read(document["grid"], domain)
         beyond = 0 if solution is None else 2**31
         channel = cls(
-            profile=law,
+            profile=distribution,
             grid=grid,
             centre=whole("centre", document["centre"], -beyond, grid.steps + beyond),
             noise=DiscreteLaplace.read(document["noise_scale"]),
@@ -271,7 +279,7 @@ class SketchChannel(Channel):
         )
         real("noise_unit", document["noise_unit"], 1 / UNIT, 1 / UNIT)
         if channel.length > MAX_NUMBERS:
-            raise refused("rank", f"so low that at most {MAX_NUMBERS:,} numbers are sent")
+            raise invalid_member("rank", f"so low that at most {MAX_NUMBERS:,} numbers are sent")
         return channel
 
     @property

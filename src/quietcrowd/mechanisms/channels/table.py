@@ -21,8 +21,8 @@ from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channels.base import MAX_EPSILON, TOTAL, Channel
 from quietcrowd.mechanisms.channels.noise import Floats
-from quietcrowd.mechanisms.channels.per_worker import WorkerLaw, read_worker_law
-from quietcrowd.mechanisms.channels.reading import MAX_LABELS, check_members, refused, wholes
+from quietcrowd.mechanisms.channels.per_worker import WorkerDistribution, read_worker_distribution
+from quietcrowd.mechanisms.channels.reading import MAX_LABELS, check_members, invalid_member, wholes
 from quietcrowd.mechanisms.randomness import WordSource
 from quietcrowd.mechanisms.report_meanings import ReportMeanings, in_order
 from quietcrowd.privacy.rounding import log_ratio_up
@@ -65,7 +65,7 @@ class TableChannel(Channel):
         ``weights[a, r] / 2**32`` is the probability of report r given answer a; rows sum to 2^32.
     numbered : bool
         Whether reports are numbers of columns instead of labels.
-    per_worker : WorkerLaw, optional
+    per_worker : WorkerDistribution, optional
         If each worker draws a secret table once: the distribution of its weights. The table is
         then their mean.
 
@@ -84,7 +84,7 @@ class TableChannel(Channel):
     kind: ClassVar[str] = "table"
     weights: npt.NDArray[np.uint64] = field(converter=_weights, validator=_check_weights)
     numbered: bool = False
-    per_worker: WorkerLaw | None = None
+    per_worker: WorkerDistribution | None = None
 
     def __attrs_post_init__(self) -> None:
         if self.epsilon > MAX_EPSILON:
@@ -108,10 +108,10 @@ class TableChannel(Channel):
         return cls(weights=weights)
 
     @classmethod
-    def of_workers(cls, law: WorkerLaw) -> TableChannel:
+    def of_workers(cls, distribution: WorkerDistribution) -> TableChannel:
         """Return the channel of workers who each draw the weight of the other labels."""
-        mean = cls.randomized_response(law.size, law.mean)
-        return cls(weights=mean.weights, per_worker=law)
+        mean = cls.randomized_response(distribution.size, distribution.mean)
+        return cls(weights=mean.weights, per_worker=distribution)
 
     @classmethod
     def read(cls, document: Mapping[str, Any], domain: Domain) -> TableChannel:
@@ -125,19 +125,19 @@ class TableChannel(Channel):
         labels = domain.size if isinstance(domain, FiniteDomain) else 0
         size = len(rows) if isinstance(rows, list | tuple) else 0
         if not 2 <= labels <= size <= min(labels + (not numbered), MAX_LABELS):
-            raise refused("weights", "a row for each label of the domain")
+            raise invalid_member("weights", "a row for each label of the domain")
         if not isinstance(numbered, bool) or numbered != ("numbered" in document):
-            raise refused("numbered", "true, or absent")
+            raise invalid_member("numbered", "true, or absent")
         columns = len(rows[0]) if numbered and isinstance(rows[0], list | tuple) else size
         if not 1 <= columns <= MAX_LABELS:
-            raise refused("weights", f"a table with at most {MAX_LABELS} columns")
+            raise invalid_member("weights", f"a table with at most {MAX_LABELS} columns")
         table = [wholes("weights", row, columns, TOTAL) for row in rows]
         if "per_worker" not in document:
             return cls(weights=table, numbered=numbered)
-        law = read_worker_law(document["per_worker"], size, null=size > labels)
-        channel = cls.of_workers(law)
+        distribution = read_worker_distribution(document["per_worker"], size, null=size > labels)
+        channel = cls.of_workers(distribution)
         if numbered or channel.weights.tolist() != table:
-            raise refused("weights", "the mean of those that workers draw")
+            raise invalid_member("weights", "the mean of those that workers draw")
         return channel
 
     @classmethod

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from attrs import frozen
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.privacy.loss import LossLaw
+from quietcrowd.privacy.loss import LossDistribution
 from quietcrowd.privacy.rounding import round_up
 from quietcrowd.privacy.two_layer.rows import RowChances
 from quietcrowd.validation import check_real, check_whole
@@ -274,26 +274,28 @@ def cell_delta(
     return min(1.0, float(one + other) + joint.error * (1 + factor))
 
 
-def cell_law(answers: int, *, labels: int, low: int, high: int, total: int = 2**32) -> LossLaw:
+def cell_distribution(
+    answers: int, *, labels: int, low: int, high: int, total: int = 2**32
+) -> LossDistribution:
     """Return the distribution of the loss about one of a worker's answers; see `cell_delta`."""
     check_whole("answers", answers, 1, MAX_DELTA_ANSWERS)
     epsilon = cell_epsilon(answers, labels=labels, low=low, high=high, total=total)
-    return _law_of(_joint(answers, labels, low, high, total), epsilon)
+    return _distribution_of(_joint(answers, labels, low, high, total), epsilon)
 
 
-def listed_cell_law(
+def listed_cell_distribution(
     answers: int, *, labels: int, weights: Sequence[int], epsilon: float, total: int = 2**32
-) -> LossLaw:
+) -> LossDistribution:
     """Return the distribution of the loss about one answer, for equally likely weights."""
     flips = np.array(weights, np.float64) * ((labels - 1) / total)
     agrees, differs = _mean_over(flips, np.full(len(flips), 1 / len(flips)), answers)
     joint = _Joint(agrees=agrees, differs=differs / (labels - 1), error=_error_of_logs(answers))
-    return _law_of(joint, epsilon)
+    return _distribution_of(joint, epsilon)
 
 
-def _law_of(joint: _Joint, epsilon: float) -> LossLaw:
+def _distribution_of(joint: _Joint, epsilon: float) -> LossDistribution:
     rest = np.array([max(0.0, 1 - float(joint.agrees.sum() + joint.differs.sum()))])
-    return LossLaw.of_pair(
+    return LossDistribution.of_pair(
         np.concatenate([joint.agrees, joint.differs, rest]),
         np.concatenate([joint.differs, joint.agrees, rest]),
         epsilon,

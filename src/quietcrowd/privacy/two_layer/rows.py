@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from quietcrowd.privacy.loss import LossLaw
-from quietcrowd.privacy.loss_distribution import LossDistribution
+from quietcrowd.privacy.loss import LossDistribution
+from quietcrowd.privacy.loss_grid import LossGrid
 
 _UNIT = 2.0**-52
 _MOST_OUTCOMES = 2**24
@@ -55,17 +55,17 @@ class RowChances:
         return int((of_these * (n - pairs + 1)).sum())
 
 
-def own_row_laws(chances: RowChances) -> Iterator[LossLaw]:
+def own_row_distributions(chances: RowChances) -> Iterator[LossDistribution]:
     """Yield the loss distribution of two rows that differ in d places, for d from 1 to n.
 
     Masses and losses are upper bounds for exactly this pair. So the mass above x bounds the
     probability of a loss above x.
     """
     for differing in range(1, chances.answers + 1):
-        yield _own_law(chances, differing)
+        yield _own_distribution(chances, differing)
 
 
-def _own_law(chances: RowChances, differing: int) -> LossLaw:
+def _own_distribution(chances: RowChances, differing: int) -> LossDistribution:
     """Return the loss distribution of two rows of answers that differ in `differing` places.
 
     There, `one` reports agree with the first row, `other` with the second, the rest with neither.
@@ -87,14 +87,14 @@ def _own_law(chances: RowChances, differing: int) -> LossLaw:
     first = chances.upper[one[:, np.newaxis] + both]
     losses = first - chances.lower[other[:, np.newaxis] + both]
     masses = np.exp(ways[:, np.newaxis] + ways_of_both + first) * (1 + 1e-11 * (n + 1))
-    return LossLaw(
+    return LossDistribution(
         masses=masses.ravel(),
         losses=np.minimum(losses.ravel(), chances.epsilon),
         epsilon=chances.epsilon,
     )
 
 
-def row_law(chances: RowChances) -> LossLaw | None:
+def row_distribution(chances: RowChances) -> LossDistribution | None:
     """Return a loss distribution that dominates any two rows; None if it takes too long.
 
     Deltas are convex in ``exp(epsilon)``. The result's delta is piecewise linear there and at least
@@ -104,12 +104,12 @@ def row_law(chances: RowChances) -> LossLaw | None:
         return None
     step = chances.epsilon / _PIECES * (1 + 1e-12)
     table = np.zeros((2 * _PIECES + 3, chances.answers))  # places from -_PIECES - 1 on
-    for place, law in enumerate(own_row_laws(chances)):
-        on_grid = LossDistribution.of_law(law, step)
+    for place, distribution in enumerate(own_row_distributions(chances)):
+        on_grid = LossGrid.of_distribution(distribution, step)
         start = on_grid.first + _PIECES + 1
         table[start : start + len(on_grid.masses), place] = on_grid.masses
     places = (np.arange(float(len(table))) - _PIECES - 1) * step
-    return LossLaw(
+    return LossDistribution(
         masses=_covering(table, step),
         losses=places + 2 * _UNIT * np.abs(places),
         epsilon=(_PIECES + 1) * step,

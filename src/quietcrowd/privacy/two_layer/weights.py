@@ -136,8 +136,8 @@ class SharedWeight:
 
     Examples
     --------
-    >>> law = SharedWeight.even(low=0, high=2**32, others=1)
-    >>> round(law.cell_epsilon(5), 4)  # ln 5: nothing is claimed to be lost
+    >>> distribution = SharedWeight.even(low=0, high=2**32, others=1)
+    >>> round(distribution.cell_epsilon(5), 4)  # ln 5: nothing is claimed to be lost
     1.6094
     """
 
@@ -267,14 +267,17 @@ class SharedWeight:
 
 
 @lru_cache(maxsize=128)
-def _log_row(law: SharedWeight, length: int) -> Floats:
+def _log_row(distribution: SharedWeight, length: int) -> Floats:
     """Return ln of ``L_M(c)``; at most 64 counts at a time bound the memory."""
-    keep = np.log(np.maximum(law.total - law.others * law.weights, 1e-9) / law.total)
-    other = np.log(np.maximum(law.weights, 1e-9) / law.total)
+    keep = np.log(
+        np.maximum(distribution.total - distribution.others * distribution.weights, 1e-9)
+        / distribution.total
+    )
+    other = np.log(np.maximum(distribution.weights, 1e-9) / distribution.total)
     row = np.empty(length + 1)
     for start in range(0, length + 1, 64):
         count = np.arange(start, min(start + 64, length + 1))[:, np.newaxis]
-        terms = np.log(law.chances) + count * keep + (length - count) * other
+        terms = np.log(distribution.chances) + count * keep + (length - count) * other
         top = terms.max(axis=1)
         row[start : start + 64] = top + np.log(np.exp(terms - top[:, np.newaxis]).sum(axis=1))
     return row

@@ -7,7 +7,7 @@ import pytest
 import quietcrowd as qc
 from quietcrowd.campaign.server.api.plans import EPSILONS, LABELS, NUMBERS, PlanDocument, PlanOrder
 from quietcrowd.campaign.server.jobs import plan_process
-from quietcrowd.campaign.server.jobs.plan_process import RefusedOrderError, planned
+from quietcrowd.campaign.server.jobs.plan_process import RejectedOrderError, planned
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.planning import plan
 from quietcrowd.planning.planner import DEFAULT_EPSILONS
@@ -75,7 +75,7 @@ def test_mechanisms_that_are_offered_are_those_that_can_be_planned_with():
             asked = {**order, "mechanisms": every[place : place + 8], "epsilon": [8.0]}
             try:
                 rows = planned(ordered(**asked))["rows"]
-            except RefusedOrderError:
+            except RejectedOrderError:
                 rows = []
             found |= {row["mechanism"]: row for row in rows if row["private"]}
         assert found.keys() == set(offered)
@@ -115,7 +115,7 @@ def test_mechanisms_that_are_offered_are_those_that_can_be_planned_with():
     ],
 )
 def test_what_cannot_be_planned_says_where_and_why(changes, pointer, told):
-    with pytest.raises(RefusedOrderError) as caught:
+    with pytest.raises(RejectedOrderError) as caught:
         planned(ordered(**changes))
     assert caught.value.pointer == pointer
     assert told in caught.value.message

@@ -42,7 +42,7 @@ from quietcrowd.campaign.store.campaigns import (
 )
 from quietcrowd.campaign.store.database import UNAVAILABLE
 from quietcrowd.campaign.store.images import keep_named_images
-from quietcrowd.campaign.store.releases import take_stock, waits_for_others
+from quietcrowd.campaign.store.releases import update_released, waits_for_others
 from quietcrowd.campaign.store.requesters import owned_campaign
 from quietcrowd.campaign.store.withdrawals.journal import trace_of
 from quietcrowd.campaign.terms.canonical import canonical_json
@@ -75,7 +75,7 @@ _FIXED = frozenset(
 """Fixed once a campaign is open: its configuration, and the completion code."""
 
 
-def _refused(member: str, message: str) -> ProblemError:
+def _invalid(member: str, message: str) -> ProblemError:
     return broken_rule(f"/{member}", member, message)
 
 
@@ -84,10 +84,10 @@ def _read_mechanism(described: dict[str, Any]) -> Mechanism:
     try:
         mechanism = usable_mechanism(described)
     except FormatError as error:
-        raise _refused("mechanism", str(error)) from None
+        raise _invalid("mechanism", str(error)) from None
     reason = why_not_in_page(mechanism)
     if reason is not None:
-        raise _refused("mechanism", reason)
+        raise _invalid("mechanism", reason)
     return mechanism
 
 
@@ -101,9 +101,9 @@ def _read_method(described: dict[str, Any] | None) -> tuple[FittingMethod | None
         method = method_from_dict(described)
         text = canonical_json(method.to_dict()).decode()
     except UNREADABLE:
-        raise _refused("method", "It must be what the to_dict of a method gives.") from None
+        raise _invalid("method", "It must be what the to_dict of a method gives.") from None
     if method.max_iter > MAX_ITERATIONS:
-        raise _refused("method", f"It may have at most {MAX_ITERATIONS:,} iterations.")
+        raise _invalid("method", f"It may have at most {MAX_ITERATIONS:,} iterations.")
     return method, text
 
 
@@ -113,7 +113,7 @@ def _check_fit(method: FittingMethod, mechanism: Mechanism) -> None:
         method.known(pa.array([], pa.string()), mechanism.domain, None)
         method.check_mechanism(mechanism)
     except AnswerError:
-        raise _refused(
+        raise _invalid(
             "method", "It cannot infer from what the mechanism reports: labels, or numbers."
         ) from None
 
@@ -124,7 +124,7 @@ def _check_allotment(kind: str | None, mechanism: Mechanism, method: str | None)
     A suggested allotment requires a method that estimates the value of further reports.
     """
     if kind is not None and mechanism.every_task:
-        raise _refused("allotment", "With this mechanism every worker reports every task.")
+        raise _invalid("allotment", "With this mechanism every worker reports every task.")
     if kind != "suggested":
         return
     from quietcrowd.inference.registry import METHODS, usual_method
@@ -133,7 +133,7 @@ def _check_allotment(kind: str | None, mechanism: Mechanism, method: str | None)
     if chosen is None:
         chosen = METHODS[usual_method(mechanism.report_domain, mechanism)]()
     if not chosen.suggests_tasks:
-        raise _refused(
+        raise _invalid(
             "allotment",
             f"{chosen.name} does not say where further reports would help most, as noise-aware "
             "does: with it tasks can be handed out at random.",
@@ -146,9 +146,9 @@ def _check_day(day: str | None, now: float) -> None:
     try:
         date.fromisoformat(day)
     except ValueError:
-        raise _refused("closes_on", "There is no such day; it must be like 2026-12-31.") from None
+        raise _invalid("closes_on", "There is no such day; it must be like 2026-12-31.") from None
     if day < day_of(now):
-        raise _refused("closes_on", "The day is over, in UTC; close the campaign to close it now.")
+        raise _invalid("closes_on", "The day is over, in UTC; close the campaign to close it now.")
 
 
 def _check_as_of(day: str | None) -> None:
@@ -156,7 +156,7 @@ def _check_as_of(day: str | None) -> None:
         if day is not None:
             check_as_of(day)
     except ParameterError:
-        raise _refused("as_of", "There is no such day; it must be like 2026-12-01.") from None
+        raise _invalid("as_of", "There is no such day; it must be like 2026-12-01.") from None
 
 
 def _one(connection: Connection, campaign: bytes, response: Response) -> CampaignDocument:
@@ -274,7 +274,7 @@ def change_campaign(
         _check_allotment(kind, mechanism, values.get("method", row.method))
         update_campaign(connection, row, **values)
         if row.state == "closed" and waits_for_others(row):
-            take_stock(connection, row.id)
+            update_released(connection, row.id)
         document = _one(connection, row.id, response)
     if "method" in values and document.reports:
         service.infer(row.id)
@@ -286,7 +286,7 @@ def _changed_values(change: CampaignChange) -> tuple[dict[str, Any], FittingMeth
     values: dict[str, Any] = {name: getattr(change, name) for name in change.model_fields_set}
     for name in ("title", "description", *PROMISED):
         if name in values and values[name] is None:
-            raise _refused(name, "It must not be null.")
+            raise _invalid(name, "It must not be null.")
     if "requester" in values:
         values["requester_name"] = values.pop("requester")
     method, text = _read_method(change.method)

@@ -70,13 +70,13 @@ def _rows(kind: str, content: bytes) -> list[TaskRow]:
     try:
         rows = list(READERS[kind](content))
     except FormatError as error:  # these name rows, and rules
-        raise _refused(str(error)) from None
+        raise _invalid(str(error)) from None
     if not rows:
-        raise _refused("there is no task in it")
+        raise _invalid("there is no task in it")
     return rows
 
 
-def _refused(message: str) -> ProblemError:
+def _invalid(message: str) -> ProblemError:
     return broken_rule("", "file", message)
 
 
@@ -112,11 +112,11 @@ def _add(connection: Connection, campaign: Any, rows: Sequence[TaskRow]) -> Task
     if len(set(names)) < len(names) or held & set(names):
         raise ProblemError("task-repeated", "Give every task a name of its own.")
     if len(held) + len(names) > MAX_TASKS:
-        raise _refused(f"a campaign has at most {MAX_TASKS:,} tasks")
+        raise _invalid(f"a campaign has at most {MAX_TASKS:,} tasks")
     text = select(func.sum(func.length(table.c.name) + func.length(table.c.data))).where(mine)
     added = sum(map(len, names)) + sum(len(row.data) for row in rows)
     if (connection.scalar(text) or 0) + added > MAX_TASK_TEXT:
-        raise _refused(
+        raise _invalid(
             f"all tasks of a campaign together have at most {MAX_TASK_TEXT:,} characters"
         )
     mechanism = parse_mechanism(campaign.mechanism)
@@ -124,7 +124,7 @@ def _add(connection: Connection, campaign: Any, rows: Sequence[TaskRow]) -> Task
         truths = encode_known_truths(mechanism.domain, rows)
         check_no_answers(mechanism.domain, rows)
     except FormatError as error:
-        raise _refused(str(error)) from None
+        raise _invalid(str(error)) from None
     connection.execute(
         insert(table),
         [

@@ -33,7 +33,7 @@ MOST_ANSWERS = 4_000_000
 _NICE = 10  # lower priority, to favor uploads
 
 
-class RefusedOrderError(Exception):
+class RejectedOrderError(Exception):
     """A broken rule of an order, at a JSON pointer."""
 
     def __init__(self, pointer: str, message: str) -> None:
@@ -49,7 +49,7 @@ def _about(pointer: str, *names: str) -> Iterator[None]:
     except QuietcrowdError as error:
         first = str(error).partition(" ")[0]
         place = f"{pointer.rpartition('/')[0]}/{first}" if first in names else pointer
-        raise RefusedOrderError(place, str(error)) from None
+        raise RejectedOrderError(place, str(error)) from None
 
 
 @define
@@ -113,7 +113,7 @@ def _domain(order: Mapping[str, Any]) -> Domain:
     kinds = [name for name in ("labels", "levels", "between") if order[name] is not None]
     if len(kinds) != 1:
         given = " and ".join(kinds) or "none of them"
-        raise RefusedOrderError(
+        raise RejectedOrderError(
             f"/{kinds[-1] if kinds else 'labels'}",
             f"give one of labels, levels and between: what an answer can be; got {given}",
         )
@@ -141,14 +141,14 @@ def _require_bounded(assumption: CrowdAssumption, sizes: Sequence[CrowdSize], ce
     answers = [one.workers * one.answers for one in simulated]
     for size, one in zip(sizes, answers, strict=True):
         if one > MOST_OF_A_CROWD:
-            raise RefusedOrderError(
+            raise RejectedOrderError(
                 "/workers",
                 f"{size.workers:,} workers with {size.answers:,} answers each take {one:,} answers "
                 f"to simulate, and a server simulates {MOST_OF_A_CROWD:,} at most: take fewer "
                 "workers or answers, or run quietcrowd plan on your own machine",
             )
     if sum(answers) * (cells + 1) > MOST_ANSWERS:
-        raise RefusedOrderError(
+        raise RejectedOrderError(
             "/epsilon",
             f"{cells:,} pairs of a mechanism and an epsilon and {len(sizes):,} sizes take "
             f"{sum(answers) * (cells + 1):,} answers to simulate, and a server simulates "
@@ -177,7 +177,7 @@ def _document(found: CampaignPlan, makers: Mapping[str, _NotingMaker]) -> dict[s
 def _answer(line: str) -> dict[str, Any]:
     try:
         return {"plan": planned(json.loads(line))}
-    except RefusedOrderError as error:
+    except RejectedOrderError as error:
         return {"refused": [error.pointer, error.message]}
     except Exception as error:
         return {"failed": type(error).__name__}

@@ -127,7 +127,7 @@ def matching_departures(settings: Places, database: Database) -> Departures:
     known = journal_of(database)
     missing = None if known is None else missing_journal(settings)
     if missing is not None:
-        _refuse(f"{missing} does not exist")
+        _raise_lost(f"{missing} does not exist")
     departures = Departures.open(settings, database)
     try:
         if departures.journal is None:
@@ -135,10 +135,10 @@ def matching_departures(settings: Places, database: Database) -> Departures:
         found = journal_of(departures.journal)
         if known is not None and found != known:
             shown = departures.journal.url.set(query={}).render_as_string()
-            _refuse(f"{shown} is {'a new journal' if found is None else 'another journal'}")
+            _raise_lost(f"{shown} is {'a new journal' if found is None else 'another journal'}")
         taken = _take(departures.journal, secrets.token_bytes(_BYTES))
         if _take(database, taken) != taken:
-            _refuse("another server has just selected another journal")
+            _raise_lost("another server has just selected another journal")
     except BaseException:
         departures.close()
         raise
@@ -181,5 +181,5 @@ def _take(held: Database, new: bytes) -> bytes:
         return found
 
 
-def _refuse(found: str) -> NoReturn:
+def _raise_lost(found: str) -> NoReturn:
     raise ParameterError("campaign.journal-lost", found=found)

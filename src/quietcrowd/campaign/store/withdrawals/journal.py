@@ -152,7 +152,7 @@ class Departures:
 
     journal: Database | None
     _mixed: Event = field(factory=Event, init=False, repr=False, eq=False)
-    _settled: float = field(factory=time.monotonic, init=False, repr=False)
+    _rewritten: float = field(factory=time.monotonic, init=False, repr=False)
 
     @classmethod
     def open(cls, settings: Places, database: Database | None = None) -> Departures:
@@ -172,7 +172,7 @@ class Departures:
         """Close all connections."""
         if self.journal is not None:
             if self.journal.path is not None and self._mixed.is_set():
-                self._settle(self.journal)
+                self._rewrite(self.journal)
             self.journal.close()
 
     def leave(self, campaign: bytes, participant: bytes, kept: bytes) -> None:
@@ -239,15 +239,15 @@ class Departures:
         if self.journal is None or self.journal.path is None:
             return True
         large = self.journal.path.stat().st_size > _SMALL
-        if self._mixed.is_set() and (not large or time.monotonic() > self._settled + _SELDOM):
-            self._settle(self.journal)
+        if self._mixed.is_set() and (not large or time.monotonic() > self._rewritten + _SELDOM):
+            self._rewrite(self.journal)
         return self.journal.empty_journal()
 
-    def _settle(self, journal: Database) -> None:
+    def _rewrite(self, journal: Database) -> None:
         self._mixed.clear()
         if not journal.write_anew():
             self._mixed.set()
-        self._settled = time.monotonic()
+        self._rewritten = time.monotonic()
 
     def _rows(self, wanted: Select[Any]) -> Sequence[Any]:
         if self.journal is None:

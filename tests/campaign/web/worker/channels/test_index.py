@@ -109,9 +109,9 @@ def loss_here(text, domain):
         channel = read_channel(json.loads(text), domain)
     except ParameterError:
         return None
-    law = getattr(channel, "per_worker", None)
+    distribution = getattr(channel, "per_worker", None)
     assert read_channel(channel.describe(), domain) == channel
-    return channel.epsilon if law is None else law.cell_epsilon(1)
+    return channel.epsilon if distribution is None else distribution.cell_epsilon(1)
 
 
 def compare(page, pairs):

@@ -371,14 +371,14 @@ def test_reports_without_a_name_are_shown_and_sent_again_by_what_they_mean(joine
     about = f"newt {token_hex(8)}"
     names = sorted(f"t{place}" for place in range(20))
     shown, meant = [], []
-    for law, reused in ((mechanism, []), (turned, names), (another, [])):
-        tab = joined(desk.campaign(law, tasks=20, about=about))
+    for distribution, reused in ((mechanism, []), (turned, names), (another, [])):
+        tab = joined(desk.campaign(distribution, tasks=20, about=about))
         assert sorted(tab.call("spending", 20)["reused"]) == reused
         tab.call("commit", [[name, "a"] for name in names])
         receipt = {one["task"]: one["value"] for one in tab.call("send")["reports"]}
         tasks = {task["id"]: task["name"] for task in tab.look("tasks")}
         codes = {tasks[one["task_id"]]: one["value"] for one in stored(desk, tab)["reports"]}
-        meanings = law.report_meanings
+        meanings = distribution.report_meanings
         assert {name: tuple(receipt[name]) for name in names} == {
             name: meanings.favoured(codes[name]) for name in names
         }

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from attrs import frozen
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.privacy.loss import LossLaw
+from quietcrowd.privacy.loss import LossDistribution
 from quietcrowd.privacy.rounding import ratio_up
 from quietcrowd.validation import check_whole
 
@@ -33,7 +33,7 @@ _FINEST = 1e-9
 
 
 @frozen(kw_only=True, eq=False)
-class LossDistribution:
+class LossGrid:
     """Distribution of the loss on a grid, for the worst two rows of answers.
 
     `masses` are upper bounds on the probabilities of the losses `first`, `first` + 1, ..., in units
@@ -41,8 +41,8 @@ class LossDistribution:
 
     Examples
     --------
-    >>> from quietcrowd.privacy.loss import pure_law
-    >>> one = LossDistribution.of_law(pure_law(1.0), step=1.0)
+    >>> from quietcrowd.privacy.loss import pure_distribution
+    >>> one = LossGrid.of_distribution(pure_distribution(1.0), step=1.0)
     >>> round(one.repeated(50).epsilon(1e-6), 2)
     47.65
     """
@@ -53,44 +53,46 @@ class LossDistribution:
     lost: float
 
     @classmethod
-    def of_law(cls, law: LossLaw, step: float) -> LossDistribution:
+    def of_distribution(cls, distribution: LossDistribution, step: float) -> LossGrid:
         """Put a loss distribution on a grid.
 
         A loss between two places is split over them so that P and Q both keep their probability.
-        The place adds information about the loss, so the result dominates `law`.
+        The place adds information about the loss, so the result dominates `distribution`.
         """
-        if not len(law.masses):
-            return cls(step=step, first=0, masses=np.zeros(1), lost=min(1.0, law.lost))
-        below = np.floor(law.losses / step)
-        away = np.clip(law.losses - below * step, 0.0, step)
-        away = np.minimum(away + 4 * _UNIT * np.abs(law.losses), step)
-        exact = np.abs(np.rint(law.losses / step) * step - law.losses) == 0
-        below = np.where(exact, np.rint(law.losses / step), below)
+        if not len(distribution.masses):
+            return cls(step=step, first=0, masses=np.zeros(1), lost=min(1.0, distribution.lost))
+        below = np.floor(distribution.losses / step)
+        away = np.clip(distribution.losses - below * step, 0.0, step)
+        away = np.minimum(away + 4 * _UNIT * np.abs(distribution.losses), step)
+        exact = np.abs(np.rint(distribution.losses / step) * step - distribution.losses) == 0
+        below = np.where(exact, np.rint(distribution.losses / step), below)
         away = np.where(exact, 0.0, away)
-        upper = law.masses * np.minimum(np.expm1(-away) / math.expm1(-step) * (1 + 8 * _UNIT), 1.0)
-        lower = (law.masses - upper) * (1 + _UNIT)
+        upper = distribution.masses * np.minimum(
+            np.expm1(-away) / math.expm1(-step) * (1 + 8 * _UNIT), 1.0
+        )
+        lower = (distribution.masses - upper) * (1 + _UNIT)
         places = below.astype(np.int64)
         first = int(places.min())
         masses = np.zeros(int(places.max()) - first + 2)
         np.add.at(masses, places - first, lower)
         np.add.at(masses, places - first + 1, upper)
-        masses *= 1 + (len(law.masses) + 4) * _UNIT
+        masses *= 1 + (len(distribution.masses) + 4) * _UNIT
         if not masses[-1]:
             masses = masses[:-1]
-        return cls(step=step, first=first, masses=masses, lost=law.lost)
+        return cls(step=step, first=first, masses=masses, lost=distribution.lost)
 
-    def on_grid(self, step: float) -> LossDistribution:
-        """Return the distribution on another grid; see `of_law`."""
-        law = LossLaw(
+    def on_grid(self, step: float) -> LossGrid:
+        """Return the distribution on another grid; see `of_distribution`."""
+        distribution = LossDistribution(
             masses=self.masses,
             losses=self._losses,
             lost=self.lost,
             epsilon=max(0.0, float(self._losses[-1])),
         )
-        return self.of_law(law, step)
+        return self.of_distribution(distribution, step)
 
-    def coarsened(self) -> LossDistribution:
-        """Return the distribution on a grid of twice the step; see `of_law`."""
+    def coarsened(self) -> LossGrid:
+        """Return the distribution on a grid of twice the step; see `of_distribution`."""
         masses = np.pad(self.masses, (self.first % 2, 0))
         masses = np.pad(masses, (0, 1 - len(masses) % 2))
         up = 1 / (1 + math.exp(-self.step)) * (1 + 8 * _UNIT)
@@ -98,14 +100,14 @@ class LossDistribution:
         even, odd = masses[::2].copy(), masses[1::2]
         even[1:] += odd * up
         even[:-1] += odd * down
-        return LossDistribution(
+        return LossGrid(
             step=2 * self.step,
             first=(self.first - self.first % 2) // 2,
             masses=even * (1 + 4 * _UNIT),
             lost=self.lost,
         )
 
-    def compose(self, other: LossDistribution) -> LossDistribution:
+    def compose(self, other: LossGrid) -> LossGrid:
         """Return the distribution of the sum of two independent losses, coarsened if it is long."""
         one, two = self, other
         while one.step < two.step:
@@ -117,18 +119,18 @@ class LossDistribution:
         masses = np.convolve(one.masses, two.masses)
         masses *= 1 + (min(len(one.masses), len(two.masses)) + 4) * _UNIT
         lost = (one.lost + two.lost * (1 - one.lost)) * (1 + 4 * _UNIT) + _TAIL
-        both = LossDistribution(
+        both = LossGrid(
             step=one.step, first=one.first + two.first, masses=masses, lost=min(1.0, lost)
         )._without_tails()
         return both._within_places()
 
-    def _within_places(self) -> LossDistribution:
-        law = self
-        while len(law.masses) > _MOST_PLACES:
-            law = law.coarsened()
-        return law
+    def _within_places(self) -> LossGrid:
+        distribution = self
+        while len(distribution.masses) > _MOST_PLACES:
+            distribution = distribution.coarsened()
+        return distribution
 
-    def _without_tails(self) -> LossDistribution:
+    def _without_tails(self) -> LossGrid:
         """Move unlikely high losses to `lost`, and unlikely low ones up."""
         low = int(np.searchsorted(np.cumsum(self.masses), _TAIL))
         high = int(np.searchsorted(np.cumsum(self.masses[::-1]), _TAIL))
@@ -137,11 +139,9 @@ class LossDistribution:
         masses = self.masses[low : len(self.masses) - high].copy()
         masses[0] += self.masses[:low].sum() * (1 + _UNIT * (low + 4))
         lost = self.lost + float(self.masses[len(self.masses) - high :].sum())
-        return LossDistribution(
-            step=self.step, first=self.first + low, masses=masses, lost=min(1.0, lost)
-        )
+        return LossGrid(step=self.step, first=self.first + low, masses=masses, lost=min(1.0, lost))
 
-    def repeated(self, count: int) -> LossDistribution:
+    def repeated(self, count: int) -> LossGrid:
         """Return the distribution of the sum of `count` independent losses of this distribution."""
         check_whole("count", count, 1)
         result, square, rest = None, self, count
@@ -187,45 +187,49 @@ class LossDistribution:
         return high
 
 
-def grid_step(law: LossLaw, count: int) -> float:
+def grid_step(distribution: LossDistribution, count: int) -> float:
     """Return a grid step for composing a loss distribution with itself.
 
     If every loss is 0, E or -E, the step is E and nothing is rounded. Otherwise E is a multiple
     of the step, and the variance of the loss grows by a few millionths of E squared.
     """
-    if law.epsilon <= _FINEST:
+    if distribution.epsilon <= _FINEST:
         return _FINEST
-    if law.is_even:
-        return law.epsilon
+    if distribution.is_even:
+        return distribution.epsilon
     steps = math.ceil(_FINE / min(math.sqrt(count), 4.0))
-    return math.nextafter(law.epsilon / steps, math.inf)
+    return math.nextafter(distribution.epsilon / steps, math.inf)
 
 
-def compose_losses(parts: Sequence[tuple[LossLaw, int]], delta: float) -> float:
+def compose_losses(parts: Sequence[tuple[LossDistribution, int]], delta: float) -> float:
     """Return the epsilon of independent releases together, rounded up.
 
     `parts` contains each distribution with its number of releases. At a `delta` of 0 the result is
     the sum of the pure losses, and never more.
     """
-    pure = sum_losses([(law.pure_epsilon, times) for law, times in parts])
-    useful = [(law, times) for law, times in parts if times and (law.epsilon or law.lost)]
+    pure = sum_losses([(distribution.pure_epsilon, times) for distribution, times in parts])
+    useful = [
+        (distribution, times)
+        for distribution, times in parts
+        if times and (distribution.epsilon or distribution.lost)
+    ]
     if delta == 0 or not useful:
         return pure
-    together = compose_laws(useful)
+    together = compose_distributions(useful)
     return pure if together is None else min(pure, together.epsilon(delta))
 
 
-def compose_laws(parts: Sequence[tuple[LossLaw, int]]) -> LossDistribution | None:
+def compose_distributions(parts: Sequence[tuple[LossDistribution, int]]) -> LossGrid | None:
     """Return a distribution that dominates the total loss of independent releases.
 
     `parts` is not empty, and each distribution has at least one release. None if a loss is
     unbounded.
     """
-    if any(math.isinf(law.epsilon) for law, _ in parts):
+    if any(math.isinf(distribution.epsilon) for distribution, _ in parts):
         return None
     powers = [
-        LossDistribution.of_law(law, grid_step(law, times)).repeated(times)
-        for law, times in _alike_together(parts)
+        LossGrid.of_distribution(distribution, grid_step(distribution, times)).repeated(times)
+        for distribution, times in _alike_together(parts)
     ]
     if len({math.frexp(power.step)[0] for power in powers}) > 1:
         powers = _on_one_grid(powers, parts)
@@ -239,20 +243,22 @@ def compose_laws(parts: Sequence[tuple[LossLaw, int]]) -> LossDistribution | Non
     return heap[0][2]
 
 
-def _alike_together(parts: Sequence[tuple[LossLaw, int]]) -> list[tuple[LossLaw, int]]:
-    counts: dict[tuple[bytes, bytes, float], tuple[LossLaw, int]] = {}
-    for law, times in parts:
-        key = (law.masses.tobytes(), law.losses.tobytes(), law.lost)
-        counts[key] = (law, counts.get(key, (law, 0))[1] + times)
+def _alike_together(
+    parts: Sequence[tuple[LossDistribution, int]],
+) -> list[tuple[LossDistribution, int]]:
+    counts: dict[tuple[bytes, bytes, float], tuple[LossDistribution, int]] = {}
+    for distribution, times in parts:
+        key = (distribution.masses.tobytes(), distribution.losses.tobytes(), distribution.lost)
+        counts[key] = (distribution, counts.get(key, (distribution, 0))[1] + times)
     return list(counts.values())
 
 
 def _on_one_grid(
-    laws: Sequence[LossDistribution], parts: Sequence[tuple[LossLaw, int]]
-) -> list[LossDistribution]:
-    spread = math.hypot(*(math.sqrt(times) * law.epsilon for law, times in parts))
+    distributions: Sequence[LossGrid], parts: Sequence[tuple[LossDistribution, int]]
+) -> list[LossGrid]:
+    spread = math.hypot(*(math.sqrt(times) * distribution.epsilon for distribution, times in parts))
     step = max(spread / (8 * _FINE), _FINEST)
-    return [law.on_grid(step)._within_places() for law in laws]
+    return [distribution.on_grid(step)._within_places() for distribution in distributions]
 
 
 def sum_losses(parts: Sequence[tuple[float, int]]) -> float:

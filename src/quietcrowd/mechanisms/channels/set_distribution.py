@@ -18,13 +18,13 @@ from attrs import field, frozen
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.randomness import WordSource, uniform_integers
-from quietcrowd.privacy.loss import LossLaw
+from quietcrowd.privacy.loss import LossDistribution
 from quietcrowd.privacy.rounding import exp_of, log_ratio_up
 from quietcrowd.report_domains import MOST_SETS, ranks_of, sets_of
 from quietcrowd.validation import whole_number
 
 TOTAL = 2**32
-"""Upper bound on `SetLaw.total`."""
+"""Upper bound on `SetDistribution.total`."""
 
 _BLOCK = 2**14
 _DIGITS = Context(prec=60)
@@ -58,7 +58,7 @@ def _error(labels: int, members: int, epsilon: float) -> float:
 
 
 @frozen(kw_only=True, slots=False)
-class SetLaw:
+class SetDistribution:
     """Distribution of a set of labels given the answer.
 
     There are `labels` labels, `members` of them in a set. A set that contains the answer has the
@@ -66,8 +66,8 @@ class SetLaw:
 
     Examples
     --------
-    >>> law = SetLaw(labels=4, members=2, inside=3, outside=1)
-    >>> law.count, law.held, law.epsilon
+    >>> distribution = SetDistribution(labels=4, members=2, inside=3, outside=1)
+    >>> distribution.count, distribution.held, distribution.epsilon
     (6, Fraction(3, 4), 1.0986122886681098)
     """
 
@@ -91,7 +91,7 @@ class SetLaw:
             )
 
     @classmethod
-    def of_epsilon(cls, labels: int, members: int, epsilon: float) -> SetLaw:
+    def of_epsilon(cls, labels: int, members: int, epsilon: float) -> SetDistribution:
         """Return the distribution with a loss of at most `epsilon`, rounded towards more noise."""
         others = labels - members
         ratio = exp_of(Decimal(epsilon))
@@ -148,9 +148,9 @@ class SetLaw:
         inside, outside = (_log(Fraction(part, of_all)) for part in parts)
         return inside, outside
 
-    def loss_law(self) -> LossLaw:
+    def loss_distribution(self) -> LossDistribution:
         """Return the loss distribution of one answer, the same for all pairs of answers."""
-        return _loss_law(self)
+        return _loss_distribution(self)
 
     def log_likelihood(
         self, reports: npt.NDArray[Any], answers: npt.NDArray[Any]
@@ -193,13 +193,13 @@ class SetLaw:
 
 
 @lru_cache(maxsize=64)
-def _loss_law(law: SetLaw) -> LossLaw:
-    one, other = law.parted
+def _loss_distribution(distribution: SetDistribution) -> LossDistribution:
+    one, other = distribution.parted
     rest = 1 - one - other
-    return LossLaw.of_pair(
+    return LossDistribution.of_pair(
         np.array([one, other, rest], np.float64),
         np.array([other, one, rest], np.float64),
-        law.epsilon,
+        distribution.epsilon,
         is_of_all_pairs=True,
     )
 

@@ -27,7 +27,7 @@ from attrs import frozen
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channels.coins import decaying
 from quietcrowd.mechanisms.channels.grid import Grid
-from quietcrowd.privacy.loss import LossLaw
+from quietcrowd.privacy.loss import LossDistribution
 from quietcrowd.privacy.rounding import log_ratio_up
 from quietcrowd.report_domains import Numbers
 
@@ -48,7 +48,7 @@ Places: TypeAlias = npt.NDArray[Any] | int
 
 
 @frozen(kw_only=True, slots=False)
-class BoundedLaw:
+class BoundedDistribution:
     """Weights of all reports given an answer; they sum to 2^32 for each.
 
     Every report has the weight `base`. An answer gives `lift` more to the `window` reports from its
@@ -152,7 +152,7 @@ class BoundedLaw:
         return log_ratio_up(max(far, ends))
 
     @cached_property
-    def loss(self) -> LossLaw:
+    def loss(self) -> LossDistribution:
         """Loss distribution of the two farthest answers, which are the worst at every epsilon.
 
         With both a window and ends it is an upper bound: a report is assumed to show its part, too.
@@ -162,7 +162,7 @@ class BoundedLaw:
         even = self.base * (self.reports - 2 * self.window) if self.window else 0
         first = np.array([ahead, behind, even, high, self.least], np.float64) / TOTAL
         second = np.array([behind, ahead, even, self.least, high], np.float64) / TOTAL
-        return LossLaw.of_pair(first, second, self.epsilon)
+        return LossDistribution.of_pair(first, second, self.epsilon)
 
     @cached_property
     def step(self) -> Fraction:

@@ -7,7 +7,7 @@ import pytest
 
 from quietcrowd.domains import Interval
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.channels.bounded_law import TOTAL, BoundedLaw
+from quietcrowd.mechanisms.channels.bounded_distribution import TOTAL, BoundedDistribution
 from quietcrowd.mechanisms.channels.grid import Grid
 from quietcrowd.privacy.rounding import log_ratio_up
 
@@ -23,80 +23,94 @@ CASES = {
 }
 
 
-def law_of(share, epsilon, steps, width=2.0):
+def distribution_of(share, epsilon, steps, width=2.0):
     grid = Grid.over(Interval(low=-1.0, high=width - 1.0), 2.0 ** -(steps.bit_length() + 4))
-    return BoundedLaw.for_loss(
+    return BoundedDistribution.for_loss(
         Grid(low=-1.0, step=grid.step, steps=steps, high=grid.step * steps - 1.0), epsilon, share
     )
 
 
-def table_of(law):
+def table_of(distribution):
     """Return all weights, shape (answers, reports)."""
-    return law.weights(np.arange(law.reports), np.arange(law.steps + 1)[:, np.newaxis])
+    return distribution.weights(
+        np.arange(distribution.reports), np.arange(distribution.steps + 1)[:, np.newaxis]
+    )
 
 
-every_law = pytest.mark.parametrize(("share", "epsilon", "steps"), CASES.values(), ids=CASES)
+every_distribution = pytest.mark.parametrize(
+    ("share", "epsilon", "steps"), CASES.values(), ids=CASES
+)
 
 
-@every_law
+@every_distribution
 def test_weights_are_of_one_sum_and_lose_what_is_stated(share, epsilon, steps):
-    law = law_of(share, epsilon, steps)
-    table = table_of(law)
+    distribution = distribution_of(share, epsilon, steps)
+    table = table_of(distribution)
     assert (table > 0).all()
     assert (table.sum(axis=1) == TOTAL).all()
     worst = max(
         Fraction(int(high), int(low))
         for high, low in zip(table.max(axis=0), table.min(axis=0), strict=True)
     )
-    assert law.epsilon == log_ratio_up(worst) <= epsilon
-    assert law.epsilon > epsilon - 0.002 * max(1.0, np.exp(epsilon - 10.0) * steps / 30.0)
+    assert distribution.epsilon == log_ratio_up(worst) <= epsilon
+    assert distribution.epsilon > epsilon - 0.002 * max(1.0, np.exp(epsilon - 10.0) * steps / 30.0)
     assert (table == table[::-1, ::-1]).all(), "both ends of the grid are alike"
 
 
 @pytest.mark.grid
-@every_law
+@every_distribution
 def test_reports_are_unbiased_for_the_rounded_answer(share, epsilon, steps):
     """Exactly, in fractions; the two floats of the numbers add what their rounding does."""
-    law = law_of(share, epsilon, steps)
-    numbers = [law.origin + law.step * place for place in range(law.reports)]
-    table = table_of(law).tolist()
-    stored = [Fraction(number) for number in law.numbers.numbers(np.arange(law.reports)).tolist()]
+    distribution = distribution_of(share, epsilon, steps)
+    numbers = [
+        distribution.origin + distribution.step * place for place in range(distribution.reports)
+    ]
+    table = table_of(distribution).tolist()
+    stored = [
+        Fraction(number)
+        for number in distribution.numbers.numbers(np.arange(distribution.reports)).tolist()
+    ]
     most = max(abs(number) for number in numbers)
     for answer, row in enumerate(table):
-        expected = Fraction(law.grid.low) + Fraction(law.grid.step) * answer
+        expected = Fraction(distribution.grid.low) + Fraction(distribution.grid.step) * answer
         assert sum(w * n for w, n in zip(row, numbers, strict=True)) == TOTAL * expected
         bias = sum(w * n for w, n in zip(row, stored, strict=True)) / TOTAL - expected
         assert abs(bias) <= most * Fraction(3, 2**53)
         square = sum(w * n * n for w, n in zip(row, numbers, strict=True)) / TOTAL
-        assert law.variance(answer) == float(square - expected**2)
-    assert law.most_variance == max(law.variance(answer) for answer in range(steps + 1))
+        assert distribution.variance(answer) == float(square - expected**2)
+    assert distribution.most_variance == max(
+        distribution.variance(answer) for answer in range(steps + 1)
+    )
 
 
-@every_law
+@every_distribution
 def test_each_word_is_drawn_as_the_report_that_its_weight_says(share, epsilon, steps):
     """Between two neighbouring edges of words a report is the same: its words are counted."""
-    law = law_of(share, epsilon, steps)
+    distribution = distribution_of(share, epsilon, steps)
     for answer in {0, 1, steps // 2, steps}:
-        edges = [law.base * place for place in range(law.reports + 1)]
+        edges = [distribution.base * place for place in range(distribution.reports + 1)]
         start = edges[-1]
-        edges += [start + law.lift * place for place in range(law.window + 1)]
-        edges += [law.windows + law.least + law.slope * (steps - answer), TOTAL]
+        edges += [start + distribution.lift * place for place in range(distribution.window + 1)]
+        edges += [
+            distribution.windows + distribution.least + distribution.slope * (steps - answer),
+            TOTAL,
+        ]
         edges = np.unique(np.array(edges, np.int64))
         edges = edges[edges >= 0]
         first, last = edges[:-1], edges[1:] - 1
         given = np.full(len(first), answer)
-        drawn = [law.drawn(given, words.astype(np.uint32)) for words in (first, last)]
+        drawn = [distribution.drawn(given, words.astype(np.uint32)) for words in (first, last)]
         np.testing.assert_array_equal(*drawn)
-        counts = np.bincount(drawn[0], weights=last - first + 1, minlength=law.reports)
-        assert counts.tolist() == table_of(law)[answer].tolist()
+        counts = np.bincount(drawn[0], weights=last - first + 1, minlength=distribution.reports)
+        assert counts.tolist() == table_of(distribution)[answer].tolist()
 
 
 @pytest.mark.parametrize("name", SHARES)
 @pytest.mark.parametrize("epsilon", [0.7, 3.0])
-def test_no_two_answers_are_told_apart_more_than_the_law_of_the_loss_says(name, epsilon):
-    law = law_of(SHARES[name], epsilon, 12)
-    table = table_of(law) / TOTAL
-    masses, losses = law.loss.masses, law.loss.losses
+def test_no_two_answers_are_told_apart_more_than_the_distribution_of_the_loss_says(name, epsilon):
+    distribution = distribution_of(SHARES[name], epsilon, 12)
+    table = table_of(distribution) / TOTAL
+    masses, losses = distribution.loss.masses, distribution.loss.losses
     for at in np.linspace(-epsilon, epsilon, 21):
         stated = np.maximum(0.0, masses * -np.expm1(at - losses)).sum()
         found = [
@@ -118,7 +132,7 @@ def test_the_largest_variances_are_those_of_the_papers():
         mixed = -np.expm1(-epsilon / 2) * (half + 4) / (3 * half**2)
         mixed += np.exp(-epsilon / 2) * duchi
         for part, formula in ((Fraction(0), duchi), (Fraction(1), window), (share, mixed)):
-            found = BoundedLaw.for_loss(grid, epsilon, part).most_variance
+            found = BoundedDistribution.for_loss(grid, epsilon, part).most_variance
             assert found == pytest.approx(formula, rel=2e-3)
 
 
@@ -126,7 +140,7 @@ def test_the_largest_variances_as_they_are_quoted():
     grid = Grid.over(Interval(low=-1, high=1))
     found = [
         [
-            round(BoundedLaw.for_loss(grid, epsilon, share).most_variance, 2)
+            round(BoundedDistribution.for_loss(grid, epsilon, share).most_variance, 2)
             for epsilon in (1.0, 2.0, 3.0)
         ]
         for share in (Fraction(0), Fraction(1))
@@ -137,7 +151,7 @@ def test_the_largest_variances_as_they_are_quoted():
 def test_what_no_weights_can_hold_is_refused():
     domain = Interval(low=0, high=1)
     with pytest.raises(ParameterError, match=r"makes 131,072 steps.*Use a larger step"):
-        BoundedLaw.for_loss(Grid.over(domain, 2.0**-17), 1.0, Fraction(1))
+        BoundedDistribution.for_loss(Grid.over(domain, 2.0**-17), 1.0, Fraction(1))
     for share in (0, 1, Fraction(1, 2)):
         with pytest.raises(ParameterError, match="too small for 1,024 grid steps"):
-            BoundedLaw.for_loss(Grid.over(domain), 1e-8, Fraction(share))
+            BoundedDistribution.for_loss(Grid.over(domain), 1e-8, Fraction(share))

@@ -15,9 +15,14 @@ from scipy.stats import binom
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channels import TableChannel
 from quietcrowd.mechanisms.channels.noise import DiscreteLaplace
-from quietcrowd.privacy.loss import LossLaw, channel_law, laplace_law, pure_law
-from quietcrowd.privacy.loss_distribution import (
+from quietcrowd.privacy.loss import (
     LossDistribution,
+    channel_distribution,
+    laplace_distribution,
+    pure_distribution,
+)
+from quietcrowd.privacy.loss_grid import (
+    LossGrid,
     compose_losses,
     grid_step,
     sum_losses,
@@ -48,8 +53,8 @@ def response(labels, epsilon):
     return TableChannel.randomized_response(labels, other)
 
 
-def law_of(channel):
-    return channel_law(channel.weights, channel.epsilon)
+def distribution_of(channel):
+    return channel_distribution(channel.weights, channel.epsilon)
 
 
 def exact_delta(channel, count, epsilon):
@@ -94,7 +99,7 @@ def binomial_epsilon(channel, count, delta):
 
 
 def enumerated_delta(pairs, epsilon):
-    """Return delta of the product of pairs of laws, over all combinations of reports."""
+    """Return delta of the product of pairs of distributions, over all combinations of reports."""
     first, second = np.ones(1), np.ones(1)
     for one, other in pairs:
         first, second = np.outer(first, one).ravel(), np.outer(second, other).ravel()
@@ -106,7 +111,7 @@ def enumerated_delta(pairs, epsilon):
 )
 def test_randomised_response_against_exact_sums(labels, count, printed):
     channel = response(labels, 1.0)
-    found = compose_losses([(law_of(channel), count)], 1e-6)
+    found = compose_losses([(distribution_of(channel), count)], 1e-6)
     assert exact_delta(channel, count, found) <= Decimal("1e-6")
     assert exact_delta(channel, count, found - 1e-6) > Decimal("1e-6")
     if printed:
@@ -116,7 +121,7 @@ def test_randomised_response_against_exact_sums(labels, count, printed):
 @pytest.mark.parametrize("delta", [1e-12, 1e-3, 0.3])
 def test_delta_and_epsilon_are_inverse_to_each_other(delta):
     channel = response(3, 0.7)
-    losses = LossDistribution.of_law(law_of(channel), channel.epsilon).repeated(12)
+    losses = LossGrid.of_distribution(distribution_of(channel), channel.epsilon).repeated(12)
     epsilon = losses.epsilon(delta)
     assert losses.delta(epsilon) <= delta
     assert float(exact_delta(channel, 12, epsilon)) == pytest.approx(delta, rel=1e-5)
@@ -128,22 +133,28 @@ def test_the_oracle_agrees(program):
     words = (PEERS, "-c", PEER, json.dumps(cases))
     peer = json.loads(program(*words).finished(check=True).output)
     for (labels, epsilon, count, delta), theirs in zip(cases, peer, strict=True):
-        ours = compose_losses([(law_of(response(labels, epsilon)), count)], delta)
+        ours = compose_losses([(distribution_of(response(labels, epsilon)), count)], delta)
         assert ours - 1e-4 <= theirs <= ours + count * 1e-3 + 1e-4
 
 
 def test_a_grid_that_fits_badly_costs_little_and_never_gains():
     channel = response(4, 1.0)
-    exact = compose_losses([(law_of(channel), 50)], 1e-6)
+    exact = compose_losses([(distribution_of(channel), 50)], 1e-6)
     for parts in (3.3, 20.7, 100.1):
-        losses = LossDistribution.of_law(law_of(channel), channel.epsilon / parts).repeated(50)
+        losses = LossGrid.of_distribution(
+            distribution_of(channel), channel.epsilon / parts
+        ).repeated(50)
         assert exact <= losses.epsilon(1e-6) <= exact + 3 / parts
 
 
 def test_mechanisms_of_many_kinds_against_enumeration():
     two, three = response(2, 1.0), response(3, 0.3)
     noise = DiscreteLaplace(scale=4.0)
-    parts = [(law_of(two), 3), (law_of(three), 2), (laplace_law(2, 4.0, noise.loss(2)), 1)]
+    parts = [
+        (distribution_of(two), 3),
+        (distribution_of(three), 2),
+        (laplace_distribution(2, 4.0, noise.loss(2)), 1),
+    ]
     places = np.arange(-200, 203)
     unit = math.tanh(0.125) * np.exp(-np.abs(places) / 4.0)
     moved = math.tanh(0.125) * np.exp(-np.abs(places - 2) / 4.0)
@@ -162,12 +173,12 @@ def test_a_table_without_symmetry_covers_every_pair_of_every_answer():
     channel = TableChannel(weights=weights)
     rows = channel.probabilities
     pairs = [(rows[a], rows[b]) for a in range(3) for b in range(3) if a != b]
-    found = [compose_losses([(law_of(channel), 3)], delta) for delta in (0.001, 0.01, 0.1)]
+    found = [compose_losses([(distribution_of(channel), 3)], delta) for delta in (0.001, 0.01, 0.1)]
     for delta, epsilon in zip((0.001, 0.01, 0.1), found, strict=True):
         worst = max(enumerated_delta(three, epsilon) for three in product(pairs, repeat=3))
         assert 0.5 * delta <= worst <= delta
-    assert law_of(channel).masses.min() >= 0
-    assert law_of(channel).masses.sum() == pytest.approx(1)
+    assert distribution_of(channel).masses.min() >= 0
+    assert distribution_of(channel).masses.sum() == pytest.approx(1)
 
 
 def test_a_large_table_falls_back_on_its_loss():
@@ -175,18 +186,18 @@ def test_a_large_table_falls_back_on_its_loss():
     weights = generator.integers(2**24, 2**25, (64, 64)).astype(np.uint64)
     weights[:, 0] += np.uint64(TOTAL) - weights.sum(axis=1, dtype=np.uint64)
     channel = TableChannel(weights=weights)
-    law = law_of(channel)
-    assert law.losses.tolist() == pure_law(channel.epsilon).losses.tolist()
+    distribution = distribution_of(channel)
+    assert distribution.losses.tolist() == pure_distribution(channel.epsilon).losses.tolist()
 
 
 def test_laplace_noise_costs_less_than_its_pure_loss_and_covers_every_distance():
-    law = laplace_law(64, 64.0, 1.0)
-    assert compose_losses([(law, 10)], 0) == 10.0
-    found = compose_losses([(law, 10)], 1e-6)
-    assert found < compose_losses([(pure_law(1.0), 10)], 1e-6)
+    distribution = laplace_distribution(64, 64.0, 1.0)
+    assert compose_losses([(distribution, 10)], 0) == 10.0
+    found = compose_losses([(distribution, 10)], 1e-6)
+    assert found < compose_losses([(pure_distribution(1.0), 10)], 1e-6)
     places = np.arange(-3000, 3064)
     one = math.tanh(1 / 128) * np.exp(-np.abs(places) / 64.0)
-    losses = LossDistribution.of_law(law, grid_step(law, 1))
+    losses = LossGrid.of_distribution(distribution, grid_step(distribution, 1))
     for distance in (1, 32, 63, 64):
         other = math.tanh(1 / 128) * np.exp(-np.abs(places - distance) / 64.0)
         for epsilon in (0.0, 0.3, 0.9):
@@ -203,25 +214,25 @@ def test_laplace_noise_costs_less_than_its_pure_loss_and_covers_every_distance()
 )
 @settings(max_examples=40, deadline=None)
 def test_composition_stays_between_zero_and_the_sum(parts, delta):
-    laws = [(pure_law(epsilon), times) for epsilon, times in parts]
-    found = compose_losses(laws, delta)
+    distributions = [(pure_distribution(epsilon), times) for epsilon, times in parts]
+    found = compose_losses(distributions, delta)
     assert 0 <= found <= sum_losses(parts)
-    assert found >= compose_losses(laws, min(1.0, 2 * delta)) - 1e-9
+    assert found >= compose_losses(distributions, min(1.0, 2 * delta)) - 1e-9
 
 
 def test_what_is_lost_stays_lost():
-    law = pure_law(0.5, delta=0.01)
-    assert compose_losses([(law, 3)], 0.0) == math.inf
-    assert compose_losses([(law, 3)], 0.029) == math.inf
-    assert compose_losses([(law, 3)], 0.04) < 1.5
-    assert compose_losses([(pure_law(math.inf), 1)], 0.5) == math.inf
-    assert compose_losses([(pure_law(0.0), 9)], 1e-6) == 0.0
-    assert compose_losses([(pure_law(0.0, delta=0.01), 1)], 0.02) == 0.0
+    distribution = pure_distribution(0.5, delta=0.01)
+    assert compose_losses([(distribution, 3)], 0.0) == math.inf
+    assert compose_losses([(distribution, 3)], 0.029) == math.inf
+    assert compose_losses([(distribution, 3)], 0.04) < 1.5
+    assert compose_losses([(pure_distribution(math.inf), 1)], 0.5) == math.inf
+    assert compose_losses([(pure_distribution(0.0), 9)], 1e-6) == 0.0
+    assert compose_losses([(pure_distribution(0.0, delta=0.01), 1)], 0.02) == 0.0
 
 
 def test_nothing_lost_where_reports_tell_nothing():
     channel = TableChannel.uninformative(5)
-    assert compose_losses([(law_of(channel), 100)], 1e-9) == 0.0
+    assert compose_losses([(distribution_of(channel), 100)], 1e-9) == 0.0
 
 
 def test_sums_are_exact_where_they_can_be():
@@ -232,18 +243,18 @@ def test_sums_are_exact_where_they_can_be():
 
 
 def test_messages():
-    one = LossDistribution.of_law(pure_law(1.0), 1.0)
+    one = LossGrid.of_distribution(pure_distribution(1.0), 1.0)
     with pytest.raises(ParameterError, match=r"got steps 1\.0 and 0\.3"):
-        one.compose(LossDistribution.of_law(pure_law(1.0), 0.3))
+        one.compose(LossGrid.of_distribution(pure_distribution(1.0), 0.3))
     with pytest.raises(ParameterError, match="count must be a whole number, at least 1"):
         one.repeated(0)
     with pytest.raises(ParameterError, match="the privacy loss is infinite"):
-        channel_law(np.array([[TOTAL, 0], [0, TOTAL]], np.uint64), math.inf)
+        channel_distribution(np.array([[TOTAL, 0], [0, TOTAL]], np.uint64), math.inf)
 
 
 def test_many_answers_cost_about_what_a_normal_loss_would():
-    law = law_of(response(2, 0.01))
-    found = compose_losses([(law, 10**5)], 1e-6)
+    distribution = distribution_of(response(2, 0.01))
+    found = compose_losses([(distribution, 10**5)], 1e-6)
     mean, deviation = 10**5 * 0.01 * math.tanh(0.005), 0.01 * math.sqrt(10**5)
     assert mean < found < mean + 6 * deviation
 
@@ -252,7 +263,7 @@ def test_many_answers_cost_about_what_a_normal_loss_would():
 @pytest.mark.parametrize("epsilon", [1.0, 0.001])
 def test_the_loss_of_ten_million_answers_is_hardly_above_the_exact_loss(epsilon):
     channel, count, delta = response(2, epsilon), 10**7, 1e-6
-    found = compose_losses([(law_of(channel), count)], delta)
+    found = compose_losses([(distribution_of(channel), count)], delta)
     exact = binomial_epsilon(channel, count, delta)
     mean = count * epsilon * math.tanh(epsilon / 2)
     assert exact <= found <= exact + 0.002 * (exact - mean)
@@ -261,7 +272,7 @@ def test_the_loss_of_ten_million_answers_is_hardly_above_the_exact_loss(epsilon)
 @pytest.mark.slow
 def test_ten_campaigns_of_ten_million_answers_are_composed():
     channels = [response(2, 0.1 * place) for place in range(1, 11)]
-    found = compose_losses([(law_of(channel), 10**7) for channel in channels], 1e-6)
+    found = compose_losses([(distribution_of(channel), 10**7) for channel in channels], 1e-6)
     mean = sum(10**7 * channel.epsilon * math.tanh(channel.epsilon / 2) for channel in channels)
     deviation = math.sqrt(
         sum(10**7 * (channel.epsilon / math.cosh(channel.epsilon / 2)) ** 2 for channel in channels)
@@ -272,7 +283,7 @@ def test_ten_campaigns_of_ten_million_answers_are_composed():
 
 def test_few_large_losses_beside_many_small_ones():
     large, small = response(2, 10.0), response(2, 0.001)
-    found = compose_losses([(law_of(small), 10**7), (law_of(large), 1)], 1e-6)
+    found = compose_losses([(distribution_of(small), 10**7), (distribution_of(large), 1)], 1e-6)
     kept = large.weights[0, 0] / TOTAL
 
     def exact(epsilon):
@@ -286,7 +297,7 @@ def test_few_large_losses_beside_many_small_ones():
 @given(st.integers(1, 400), st.floats(0.01, 3.0), st.floats(0.001, 2.0))
 @settings(max_examples=40, deadline=None)
 def test_a_coarser_grid_never_gains(count, loss, step):
-    fine = LossDistribution.of_law(pure_law(loss), step).repeated(count)
+    fine = LossGrid.of_distribution(pure_distribution(loss), step).repeated(count)
     coarse, moved = fine.coarsened(), fine.on_grid(0.7 * fine.step)
     for epsilon in (0.0, 0.3 * loss, 1.1 * loss, 0.5 * loss * count):
         exact = fine.delta(epsilon) * (1 - 1e-12)  # sums of other terms round otherwise
@@ -297,16 +308,18 @@ def test_a_coarser_grid_never_gains(count, loss, step):
     assert coarse.epsilon(1e-6) <= fine.epsilon(1e-6) + 2 * fine.step
 
 
-def test_laws_on_halves_of_one_grid_are_added():
-    coarse = LossDistribution.of_law(pure_law(1.0), 1.0)
-    fine = LossDistribution.of_law(pure_law(1.0), 0.25)
+def test_distributions_on_halves_of_one_grid_are_added():
+    coarse = LossGrid.of_distribution(pure_distribution(1.0), 1.0)
+    fine = LossGrid.of_distribution(pure_distribution(1.0), 0.25)
     both = coarse.compose(fine)
     assert both.step == 1.0
     assert both.epsilon(1e-3) == pytest.approx(coarse.repeated(2).epsilon(1e-3))
 
 
-def test_laws_hold_upper_bounds_that_cannot_be_changed():
-    law = LossLaw.of_pair(np.array([0.75, 0.25]), np.array([0.25, 0.75]), math.log(3) + 1e-15)
-    assert law.masses.sum() >= 1
+def test_distributions_hold_upper_bounds_that_cannot_be_changed():
+    distribution = LossDistribution.of_pair(
+        np.array([0.75, 0.25]), np.array([0.25, 0.75]), math.log(3) + 1e-15
+    )
+    assert distribution.masses.sum() >= 1
     with pytest.raises(ValueError, match="read-only"):
-        law.masses[0] = 0
+        distribution.masses[0] = 0
