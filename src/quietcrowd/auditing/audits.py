@@ -33,7 +33,7 @@ from quietcrowd.mechanisms.channels.shift import LaplaceChannel
 from quietcrowd.mechanisms.channels.sketch import SketchChannel
 from quietcrowd.mechanisms.channels.table import TableChannel
 from quietcrowd.mechanisms.mechanism import Mechanism, check_mechanism
-from quietcrowd.mechanisms.randomness import generator_of
+from quietcrowd.mechanisms.randomness import RandomState, generator_of
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
 from quietcrowd.privacy.two_layer.weights import MAX_ROW
 from quietcrowd.validation import check_proportion, check_whole
@@ -74,7 +74,7 @@ def audit(
     confidence: float = 0.999,
     *,
     draws: int = DRAWS,
-    random_state: int | np.random.Generator | None = None,
+    random_state: RandomState | None = None,
 ) -> AuditReport:
     """Audit a mechanism's privacy loss about one of a worker's answers, and about all of them.
 

@@ -5,8 +5,6 @@ from inspect import signature
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, overload
 
-import numpy as np
-
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.datasets.guessing_crowd import SampledLabels, guessing_crowd
 from quietcrowd.datasets.number_crowd import SampledNumbers, number_crowd
@@ -16,10 +14,8 @@ from quietcrowd.datasets.synthetic import (
     sensor_crowd,
     sparse_crowd,
 )
-from quietcrowd.mechanisms.randomness import seed_of
+from quietcrowd.mechanisms.randomness import RandomState, seed_of
 from quietcrowd.validation import check_choice, check_names
-
-RandomState: TypeAlias = int | np.random.Generator
 
 CrowdKind: TypeAlias = Literal["labels", "guessing", "numbers", "sensors", "sparse", "opinions"]
 

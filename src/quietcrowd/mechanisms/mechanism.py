@@ -33,7 +33,13 @@ from quietcrowd.frames import (
 )
 from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.mechanisms.channels.per_worker import ReportDistribution
-from quietcrowd.mechanisms.randomness import Randomness, Secret, WordSource, generator_of
+from quietcrowd.mechanisms.randomness import (
+    Randomness,
+    RandomState,
+    Secret,
+    WordSource,
+    generator_of,
+)
 from quietcrowd.mechanisms.report_meanings import ReportMeanings, meanings_in
 from quietcrowd.mechanisms.sent_again import Marks
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, Tasks
@@ -459,7 +465,7 @@ class Mechanism(ABC):
         self,
         answers: Any,
         *,
-        random_state: int | np.random.Generator,
+        random_state: RandomState,
         participation_is_public: bool = False,
     ) -> Reports:
         """Return simulated reports: fast and reproducible, but without protection.

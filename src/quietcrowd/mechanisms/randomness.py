@@ -14,7 +14,7 @@ import json
 import os
 from collections.abc import Callable
 from itertools import count
-from typing import Any, NoReturn, TypeAlias
+from typing import NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -29,15 +29,18 @@ Randomness: TypeAlias = np.random.Generator | WordSource | None
 """Random words, exactly as given; None for those of the operating system. A generator is for a
 simulation, which is fast and may draw floats."""
 
+RandomState: TypeAlias = int | np.random.Generator
+"""A seed, or a generator."""
 
-def generator_of(random_state: Any) -> np.random.Generator:
+
+def generator_of(random_state: RandomState) -> np.random.Generator:
     """Return the generator of a seed, or a generator itself; raise ParameterError for others."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     return np.random.default_rng(seed_of(random_state))
 
 
-def seed_of(random_state: Any) -> int:
+def seed_of(random_state: RandomState) -> int:
     """Return a seed, or one that a generator draws; raise ParameterError for others."""
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**63))

@@ -12,7 +12,7 @@ from attrs import frozen
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.mechanism import Mechanism
-from quietcrowd.mechanisms.randomness import seed_of
+from quietcrowd.mechanisms.randomness import RandomState, seed_of
 from quietcrowd.planning.crowd_assumption import CrowdAssumption, CrowdSize
 from quietcrowd.planning.equal_loss import Maker, Per, mechanism_within
 from quietcrowd.planning.simulation import simulate_size
@@ -37,7 +37,7 @@ def least_epsilon(
     *,
     per: Per = "answer",
     draws: int = DRAWS,
-    random_state: int | np.random.Generator = 0,
+    random_state: RandomState = 0,
 ) -> LeastNumber:
     """Return the least epsilon, from 1/32 to 32, with an expected error of at most `target`.
 
@@ -68,7 +68,7 @@ def least_workers(
     answers: int,
     per: Per = "answer",
     draws: int = DRAWS,
-    random_state: int | np.random.Generator = 0,
+    random_state: RandomState = 0,
 ) -> LeastNumber:
     """Return the fewest workers with an expected error of at most `target`; see `least_epsilon`."""
     _check(target, draws)

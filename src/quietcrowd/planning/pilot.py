@@ -16,7 +16,7 @@ from quietcrowd.inference import integer_sums
 from quietcrowd.inference.noise_aware import NoiseAware
 from quietcrowd.inference.numbers.report_bins import usual_sigmas
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
-from quietcrowd.mechanisms.randomness import seed_of
+from quietcrowd.mechanisms.randomness import RandomState, seed_of
 from quietcrowd.planning.crowd_assumption import (
     CrowdAssumption,
     CrowdSize,
@@ -97,7 +97,7 @@ class PilotAssumption(CrowdAssumption):
 
 
 def assumption_of_pilot(
-    pilot: Answers | Reports, *, worlds: int = 20, random_state: int | np.random.Generator = 0
+    pilot: Answers | Reports, *, worlds: int = 20, random_state: RandomState = 0
 ) -> PilotAssumption:
     """Estimate the crowd from a pilot, with the uncertainty of the estimate.
 

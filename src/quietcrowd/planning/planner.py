@@ -14,7 +14,7 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference.noise_aware import NoiseAware
 from quietcrowd.mechanisms.laplace import LaplaceMechanism
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
-from quietcrowd.mechanisms.randomness import seed_of
+from quietcrowd.mechanisms.randomness import RandomState, seed_of
 from quietcrowd.planning.campaign_plan import CampaignPlan, PlanRow
 from quietcrowd.planning.crowd_assumption import CrowdAssumption, CrowdSize, assumption_for
 from quietcrowd.planning.equal_loss import Maker, Per, exact_loss, mechanism_within
@@ -86,7 +86,7 @@ def plan(
     per: Per = "answer",
     target: float | None = None,
     draws: int | None = None,
-    random_state: int | np.random.Generator = 0,
+    random_state: RandomState = 0,
     progress: Told | None = None,
 ) -> CampaignPlan:
     """Return the expected error of a campaign, before the first answer.

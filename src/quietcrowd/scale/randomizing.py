@@ -20,7 +20,7 @@ from quietcrowd.formats.files import new_folder, require_no_overwriting
 from quietcrowd.frames import offsets_of, positions_by_text, sort_rows
 from quietcrowd.inference.loop import threads_of
 from quietcrowd.mechanisms.mechanism import Mechanism
-from quietcrowd.mechanisms.randomness import seed_of
+from quietcrowd.mechanisms.randomness import RandomState, seed_of
 from quietcrowd.mechanisms.taskwise import TaskwiseMechanism, check_cells
 from quietcrowd.scale.executor import Executor, ThreadExecutor
 from quietcrowd.scale.store import Store, partition_name
@@ -38,7 +38,7 @@ def randomize_store(
     mechanism: Mechanism,
     folder: str | Path,
     *,
-    random_state: int | np.random.Generator | None = None,
+    random_state: RandomState | None = None,
     tasks: Iterable[Any] | None = None,
     workers: Iterable[Any] | None = None,
     participation_is_public: bool = False,

@@ -12,7 +12,7 @@ from quietcrowd.answers import Answers
 from quietcrowd.domains import Interval, Ordinal
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.frames import positions_by_text, to_native
-from quietcrowd.mechanisms.randomness import generator_of, word_source
+from quietcrowd.mechanisms.randomness import RandomState, generator_of, word_source
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
 from quietcrowd.synthesis.claim_arrays import public_range
 from quietcrowd.synthesis.kde import KernelDensities
@@ -259,7 +259,7 @@ class CrowdDensity:
     def release(
         self,
         *,
-        random_state: int | np.random.Generator | None = None,
+        random_state: RandomState | None = None,
         delta: float = 1e-6,
         progress: bool = False,
     ) -> SyntheticClaims:

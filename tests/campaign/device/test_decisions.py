@@ -62,7 +62,17 @@ def test_the_public_interface_is_known():
     """Whoever adds a name here has to think of what it shows, and when."""
     assert public_names() == [
         *("affordable", "alike", "answer", "budget", "committed", "consent", "copies", "guarantee"),
-        *("images", "join", "joined", "noise_text", "not_asked", "repeated", "resume", "reused", "sent"),
+        *(
+            "images",
+            "join",
+            "joined",
+            "noise_text",
+            "not_asked",
+            "repeated",
+            "resume",
+            "reused",
+            "sent",
+        ),
         *("sent_reports", "spent", "spent_after", "stored", "tasks", "terms", "used_after"),
         "withdraw",
     ]
