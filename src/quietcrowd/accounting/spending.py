@@ -129,7 +129,7 @@ def _read_charge(place: int, charge: Any, mechanisms: list[Mechanism]) -> Charge
         check_text("campaign", campaign)
         check_whole("mechanism", which, 0, len(mechanisms) - 1)
         check_whole("count", count, 1, MOST_REPORTS)
-        check_real("what named tasks lose less", less, 0)
+        check_real("loss spared by named tasks", less, 0)
     except (TypeError, ValueError) as error:
         raise FormatError(
             "privacy.charge-invalid", place=place, charge=charge, error=error

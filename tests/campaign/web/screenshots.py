@@ -109,7 +109,7 @@ def after_the_receipt(studio, worker):
     worker.press("Withdraw")
     worker.heading("Withdraw")
     studio.take(worker, "worker-10-withdraw")
-    worker.press("Withdraw for good")
+    worker.press("Withdraw permanently")
     worker.heading("You have withdrawn")
     studio.take(worker, "worker-11-withdrawn")
 

@@ -62,7 +62,7 @@ def test_fifty_edits_a_reload_and_two_tabs_draw_once(person, desk):
     first = other if late is worker else worker
     key = first.arrive()
     late.heading("Look over your answers")
-    assert "has answered the campaign" in late.alert()
+    assert "has already answered the campaign" in late.alert()
     drawn = draws(worker, other)
     late.come_back()
     assert late.arrive() == key

@@ -60,7 +60,7 @@ def test_a_configuration_of_another_hash_is_refused(person, desk):
     worker.wire.changes["/config$"] = lambda content, _: content.replace(b"Birds", b"Words")
     worker.open(desk.link(campaign))
     worker.heading("This campaign cannot be answered")
-    assert "What the server sent is not the campaign that it names" in worker.text()
+    assert "The server's data is not the campaign that it names" in worker.text()
     check_never_joined(worker)
 
 
@@ -77,7 +77,7 @@ def test_a_server_that_tells_of_less_loss_is_refused(person, desk, told):
     forge(worker.wire, campaign, config)
     worker.open(desk.link(campaign))
     worker.heading("This campaign cannot be answered")
-    assert "it finds a loss of up to epsilon = 3." in worker.text()
+    assert "a loss of up to epsilon = 3." in worker.text()
     check_never_joined(worker)
 
 
@@ -109,7 +109,7 @@ def test_copies_of_a_question_that_were_not_told_of_are_refused(person, desk):
     worker.open(desk.link(campaign))
     worker.heading("Do you want to take part?")
     worker.press("Take part")
-    assert "The questions hold 2 copies, or nearly copies, of one question" in worker.alert()
+    assert "The questions contain 2 copies, or near copies, of one question" in worker.alert()
     check_nothing_was_drawn_or_sent(worker)
 
 
@@ -126,7 +126,7 @@ def test_a_budget_is_not_exceeded(person, desk):
     worker.heading("Question 2")
     worker.choose("no")
     worker.heading("Question 3")
-    assert "You have given all 2 answers that can be taken." in worker.text()
+    assert "You have given all 2 answers that can be accepted." in worker.text()
     assert worker.page.get_by_role("radio", name="yes").is_disabled()
     check_nothing_was_drawn_or_sent(worker)
     worker.choose(None)
@@ -145,7 +145,7 @@ def test_a_question_that_was_asked_before_is_told_of_and_gets_the_same_report(pe
     worker.wire.sent.clear()
     worker.open(desk.link(desk.campaign(about="asked twice")))
     worker.join()
-    told = "You have reported on this question before. The same report is sent again"
+    told = "You have reported on this question before. Your device sends the same report again"
     assert told in worker.text()
     worker.answer(["no", "yes", "no"])
     assert "You have reported on 3 of these questions before" in worker.text()

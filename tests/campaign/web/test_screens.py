@@ -91,7 +91,7 @@ def test_a_worker_is_told_what_to_decide_on(browser):
             *noise_sentences(BIRDS, 20),
             *("Birds", "You hear a song.\nSay what you think.", "There are 20 questions."),
             *(PROMISES["requester"], PROMISES["contact"], PROMISES["purpose"]),
-            *("1.5 until now, and at most 21.5 after", "a program that does the same"),
+            *("1.5 so far, and at most 21.5 after", "a program that does the same"),
         ):
             assert sentence in text
         assert page.locator("table tr").count() == 4
@@ -108,7 +108,7 @@ def test_a_worker_is_told_what_to_decide_on(browser):
         assert page.url == LINK
         assert page.evaluate("navigator.serviceWorker.getRegistrations()") == []
         no.click()
-        arrive(page, "You take no part")
+        arrive(page, "You are not taking part")
         assert calls(page, "join") == []
         assert page.told == []
 
@@ -148,7 +148,7 @@ def test_a_limit_is_a_number_or_nothing(browser):
         for text in ("much", "-1", "1,000"):
             page.locator("#budget").fill(text)
             press(page, "Take part")
-            page.get_by_text("The limit must be a number from 0 on, such as 1.5.").wait_for()
+            page.get_by_text("The limit must be a number of at least 0, such as 1.5.").wait_for()
         page.locator("#budget").fill("2.5")
         joined(page)
         assert calls(page, "setBudget") == [[2.5]]
@@ -201,7 +201,7 @@ def test_a_limit_says_how_many_answers_it_allows(browser):
         press(page, "Yes, go on")
         arrive(page, "Question 1")
         assert page.locator(".note").all_inner_texts() == [
-            "This limit allows no answer in this campaign. Raise it, or take no part."
+            "This limit allows no answer in this campaign. Raise it, or do not take part."
         ]
         assert page.get_by_role("radio", name="no", exact=True).is_disabled()
 
@@ -314,7 +314,7 @@ def test_no_more_answers_than_are_taken(browser):
         assert page.get_by_role("radio", name="no", exact=True).is_enabled()
         press(page, "Look over your answers")
         assert page.get_by_role("button", name="Send").is_disabled()
-        page.get_by_text("There is no answer yet: give at least one.").wait_for()
+        page.get_by_text("There is no answer yet. Give at least one.").wait_for()
 
 
 @pytest.mark.parametrize(
@@ -325,7 +325,7 @@ def test_what_no_answer_shows_is_told(browser, name):
     with screens(browser, given(mechanism)) as page:
         joined(page)
         protected = mechanism.guarantee(answers=3, tasks=3).participation_protected
-        told = "“No answer” does not show" if protected else "“No answer” shows"
+        told = "“No answer” is not visible" if protected else "“No answer” is visible"
         assert told in page.locator("form").inner_text()
         press(page, "Look over your answers")
         assert page.get_by_role("button", name="Send").is_enabled() == protected
@@ -444,7 +444,7 @@ def walk(page):
     press(page, "Withdraw")
     arrive(page, "Withdraw")
     yield "withdrawal"
-    press(page, "Withdraw for good")
+    press(page, "Withdraw permanently")
     arrive(page, "You have withdrawn")
     yield "end"
 
@@ -587,7 +587,7 @@ def test_a_link_that_is_opened_again_leaves_no_invite_in_the_address(browser):
         page.get_by_role("radio", name="yes", exact=True).check()
         page.evaluate("given.state = 'joined'")
         page.evaluate("location.hash = '#i'")
-        page.get_by_text("This is no whole link to a campaign.").wait_for()
+        page.get_by_text("This is not a complete link to a campaign.").wait_for()
         assert page.url == LINK
         page.evaluate(f"location.hash = '#i={INVITE}'")
         arrive(page, "Are you the person who joined on this device?")
@@ -674,8 +674,8 @@ def test_a_receipt_says_what_left_and_how_to_take_it_back(browser):
         press(page, "Copy the completion code")
         wait_for_async(page, "async () => (await navigator.clipboard.readText()) === 'BIRD-77'")
         press(page, "Withdraw")
-        assert "because of what was drawn" in page.locator("main").inner_text()
-        press(page, "Withdraw for good")
+        assert "because of the drawn noise" in page.locator("main").inner_text()
+        press(page, "Withdraw permanently")
         arrive(page, "You have withdrawn")
         assert calls(page, "withdraw") == [[None]]
         assert page.told == []
@@ -690,7 +690,7 @@ def test_a_receipt_says_what_reports_without_a_name_point_to(browser):
         arrive(page, "Sent. Thank you")
         page.locator("summary").click()
         rows = [row.split("\t")[1] for row in page.locator("tr").all_inner_texts()]
-        assert rows == ["Report", "points to: no", "points to: maybe, yes", "says nothing"]
+        assert rows == ["Report", "points to: no", "points to: maybe, yes", "no information"]
         assert page.told == []
 
 
@@ -701,7 +701,7 @@ def test_a_receipt_of_a_sketch(browser):
         press(page, "Yes, go on")
         arrive(page, "Sent. Thank you")
         page.locator("summary").click()
-        page.get_by_text("1,234 noisy numbers were sent").wait_for()
+        page.get_by_text("Your device sent 1,234 noisy numbers").wait_for()
         page.get_by_text("at most without a limit").wait_for()
         assert page.get_by_text("Completion code").count() == 0
 
@@ -715,14 +715,14 @@ def test_a_key_withdraws_from_another_device(browser):
             press(page, "Withdraw with a key")
             arrive(page, "Withdraw")
             page.get_by_label("Withdrawal key").fill(f" {KEY} ")
-            press(page, "Withdraw for good")
+            press(page, "Withdraw permanently")
             arrive(page, "The reports of this key are deleted")
             assert calls(page, "withdraw") == [[KEY]]
     refusal = {"withdraw": ["refusal.unanswered"]}
     with screens(browser, given(refuses=refusal)) as page:
         press(page, "Withdraw with a key")
         page.get_by_label("Withdrawal key").fill(KEY)
-        press(page, "Withdraw for good")
+        press(page, "Withdraw permanently")
         page.get_by_text("The server cannot be reached right now.").wait_for()
         assert calls(page, "withdraw") == [[KEY]]
         press(page, "Do not withdraw")
@@ -735,7 +735,7 @@ def test_a_device_forgets(browser):
         press(page, "Forget me on this device")
         assert "counts from 0" in page.locator("main").inner_text()
         press(page, "Forget all")
-        arrive(page, "Nothing is kept here any more")
+        arrive(page, "Nothing is kept here now")
         assert calls(page, "forget") == [[]]
 
 
@@ -744,14 +744,14 @@ def test_a_device_forgets(browser):
     ("address", "changes", "heading", "sentence"),
     [
         (f"{LINK}?PROLIFIC_PID=5#i={INVITE}", {}, None, "after a question mark"),
-        nightly(f"{ORIGIN}/j/0123#i={INVITE}", {}, None, "no whole link"),
-        (f"{LINK}#w={KEY}", {}, None, "no whole link"),
-        (LINK, {}, "An invitation is needed", "Open the link as you got it"),
+        nightly(f"{ORIGIN}/j/0123#i={INVITE}", {}, None, "not a complete link"),
+        (f"{LINK}#w={KEY}", {}, None, "not a complete link"),
+        (LINK, {}, "An invitation is needed", "Open the complete link"),
         (None, {"open": False}, "This campaign is closed", "Nothing was sent"),
-        (None, {"whyNot": "refusal.insecure"}, None, "is not protected"),
-        nightly(None, {"refuses": {"open": ["refusal.storage"]}}, None, "could not keep something"),
+        (None, {"whyNot": "refusal.insecure"}, None, "an unprotected connection"),
+        nightly(None, {"refuses": {"open": ["refusal.storage"]}}, None, "could not store data"),
         nightly(None, {"refuses": {"load": ["refusal.unanswered"]}}, None, "cannot be reached"),
-        (None, {"terms": None}, None, "Something went wrong in this page"),
+        (None, {"terms": None}, None, "Something went wrong on this page"),
     ],
 )
 def test_what_cannot_start_says_why(browser, address, changes, heading, sentence):
@@ -829,12 +829,15 @@ def test_a_saved_page_asks_for_the_link(browser):
     text = document(server=ORIGIN)
     with screens(browser, given(), address=f"{ORIGIN}/j/saved", page_text=text) as page:
         arrive(page, "Open a campaign")
-        assert "may share the storage" in page.locator(".note").inner_text()
+        assert "may share this page's storage" in page.locator(".note").inner_text()
         field = page.get_by_label("The link that you were given")
         for wrong in ("", "birds", f"https://elsewhere.example/j/{'0' * 32}#i={INVITE}"):
             field.fill(wrong)
             press(page, "Next")
-            assert f"no whole link to a campaign of {ORIGIN}" in page.locator("main").inner_text()
+            assert (
+                f"not a complete link to a campaign of {ORIGIN}"
+                in page.locator("main").inner_text()
+            )
         field.fill(f"{LINK}#i={INVITE}")
         page.keyboard.press("Enter")
         arrive(page, "Do you want to take part?")

@@ -152,6 +152,6 @@ def test_a_worker_withdraws_with_the_key_on_another_device(person, desk):
     other.press("Withdraw with a key")
     other.heading("Withdraw")
     other.page.get_by_label("Withdrawal key").fill(key)
-    other.press("Withdraw for good")
+    other.press("Withdraw permanently")
     other.heading("The reports of this key are deleted")
     assert desk.server.client(key).get("/me/reports").status_code == 401

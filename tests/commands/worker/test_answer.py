@@ -105,23 +105,23 @@ def test_a_worker_answers_goes_back_and_sends(run, types, link):
     status, output, errors = run(link, "--total-epsilon", 5)
     assert (status, left) == (0, [])
     shown = " ".join(output.split())
-    assert "Whoever asks wrote what stands behind |: | Birds | Look at | the sky." in shown
-    assert f"| Who asks: {PROMISES['requester']} | Contact: {PROMISES['contact']}" in shown
+    assert "The requester wrote the text after |: | Birds | Look at | the sky." in shown
+    assert f"| Requester: {PROMISES['requester']} | Contact: {PROMISES['contact']}" in shown
     assert f"| Purpose: {PROMISES['purpose']} " in shown
     assert "deletes your reports, and all else that it holds of you, 30 days after" in shown
     assert "\x1b" not in output
-    assert "at most 1 about one answer, to whoever knows the others, and 3 about all" in shown
+    assert "at most 1 about one answer if the others are known, and 3 about all" in shown
     assert "whoever thought it as likely as not before is at most 95.3 % sure" in shown
     assert "has used epsilon = 0 of a budget of 5; after this campaign it will be at most 3." in (
         shown
     )
     assert "1 of 3: t0 | Is it 0? 1 no 2 yes" in shown
-    assert "Your answer so far: no. Enter keeps it, - takes it back." in shown
-    assert "1. t0: yes 2. t1: no 3. t2: no Type send to have them randomised" in shown
+    assert "Your answer so far: no. Enter keeps it, - removes it." in shown
+    assert "1. t0: yes 2. t1: no 3. t2: no Type send to randomize them" in shown
     assert "answer sent as no sent as yes" in shown
     assert "no 73.1 % 26.9 % yes 26.9 % 73.1 %" in shown
     assert "the answer 'no' is reported as 'no' in 73.1 % of all cases" in shown
-    assert "reasons that have nothing to do with your answers or with what was drawn" in shown
+    assert "reasons that have nothing to do with your answers or the drawn noise" in shown
     assert "Sent: 3 reports. This device has used epsilon = 3 of a budget of" in " ".join(
         errors.split()
     )
@@ -140,7 +140,7 @@ def test_no_more_is_asked_than_the_budget_allows(run, types, link):
     assert (status, left) == (0, [])
     shown = " ".join(output.split())
     assert "of a budget of 2; after this campaign it will be at most 2." in shown
-    assert "The budget allows no more than 2 answers. Leave out the last questions," in shown
+    assert "The budget allows no more than 2 answers. Skip the last questions," in shown
     assert "You have given all 2 answers" in shown
     assert len(Client(link).stored().reports) == 2
 
@@ -170,7 +170,7 @@ def test_answers_that_the_budget_no_longer_allows_can_be_taken_back(run, types, 
     assert (status, left) == (0, [])
     told = " ".join(errors.split())
     assert "(3) would increase it to 4. Nothing was sent." in told
-    assert "Your answers are still here: take back the last ones, or stop (Ctrl-C)." in told
+    assert "Your answers are still here. Remove the last ones, or stop (Ctrl-C)." in told
     assert output.count("1 of 3: t0") == 1
     assert {report.task for report in Client(link).stored().reports} == {"t0", "t2"}
 
@@ -194,7 +194,7 @@ def test_what_whoever_asks_says_of_themselves_does_not_pass_either(run, types, m
     types("n")
     output = run(NOWHERE)[1]
     assert f"\n{claim}" not in output
-    for name in ("Who asks", "Contact", "Purpose"):
+    for name in ("Requester", "Contact", "Purpose"):
         assert f"\n| {name}: A {claim}\n" in output
 
 
@@ -203,8 +203,8 @@ def test_a_campaign_of_an_older_version_is_told_to_promise_nothing(run, types, m
     monkeypatch.setattr("httpx.Client", through(fake))
     types("n")
     shown = " ".join(run(NOWHERE)[1].split())
-    assert "of an older version: it does not say who asks, what for, or how long" in shown
-    assert "whoever asks sees them as soon as you send them" in shown
+    assert "of an older version. It does not name the requester, the purpose, or how long" in shown
+    assert "The requester sees your reports as soon as you send them" in shown
 
 
 def through(transport):
@@ -239,7 +239,7 @@ def test_a_completion_code_is_told_as_often_as_it_is_asked_for(run, desk, tmp_pa
         status, output, errors = run(link, "--file", file, "--yes", "--json")
         assert status == 0
         assert json.loads(output)["completion_code"] == "C1 É"
-        assert "Completion code, the same for all who answered: C1 É\n" in errors
+        assert "Completion code, the same for all workers: C1 É\n" in errors
 
 
 @pytest.mark.grid
@@ -265,7 +265,7 @@ def test_who_does_not_agree_sends_nothing(run, types, link):
     types("n")
     status, _, errors = run(link)
     assert status == 1
-    assert "You take no part. Nothing was sent." in errors
+    assert "You are not taking part. Nothing was sent." in errors
     assert not Client(link).joined
 
 
@@ -360,7 +360,7 @@ def test_what_is_on_its_way_can_be_taken_back_unseen(run, types, link, unreachab
     types("yes")
     status, output, errors = run(link, "--withdraw")
     assert (status, output) == (0, "")
-    assert "You have left." in errors
+    assert "You have withdrawn." in errors
     assert Client(link).spent().total_epsilon == pytest.approx(1), "it may have been sent"
 
 
@@ -369,15 +369,15 @@ def test_what_was_not_sent_is_not_missing(run, types, link, unreachable):
     run(link)
     status, output, errors = run(link, "--status")
     assert (status, output) == (0, "")
-    assert errors.strip().endswith("The server holds no report of you.")
+    assert errors.strip().endswith("The server has no report from you.")
     unreachable()
     types("y", "2", "1", "", "send")
     assert run(link)[0] == 2
     status, output, errors = run(link, "--status")
     assert (status, output) == (0, "")
     assert " ".join(errors.split()).endswith(
-        "The server holds no report of you. Yours are on their way; the same command without "
-        "--status sends them, and --status shows them then."
+        "The server has no report from you. Yours are on their way. The same command without "
+        "--status sends them. Then --status shows them."
     )
     told = json.loads(run(link, "--status", "--json")[1])
     assert told == {
@@ -441,9 +441,9 @@ def test_the_same_report_is_sent_again_and_the_worker_is_told(run, types, once_m
     left, _ = types("y", "no", "no", "no", "send")
     status, output, errors = run(again, "--total-epsilon", 3)
     assert (status, left) == (0, [])
-    assert output.count("This device sends the report again that it sent before") == 2
+    assert output.count("This device sends the same report as before") == 2
     told = " ".join(errors.split())
-    assert "2 questions had a report from this device before: it sends the same again" in told
+    assert "2 questions had a report from this device before. It sends the same again" in told
     assert "The server may notice that you are the same person as in an earlier campaign." in told
     assert "Sent: 3 reports. This device has used epsilon = 3 of a budget of" in told
     before, after = (
@@ -474,16 +474,14 @@ def test_copies_are_told_while_asking(run, types, desk, name):
     assert f"About a fact that up to {linked} of your answers share" in shown
     assert f" about a fact that {linked} of them share, and " in shown
     assert "2 of the 4 questions are copies of each other." in told
-    assert "3 questions ask with the same words and show other data:" in told
+    assert "3 questions have the same words and different data:" in told
     assert "The same question as b." in shown
     assert "The same question as a." in shown
     if name == "one-layer":
-        assert re.search(
-            "on your answer to the first that has one, in this order: (a, b|b, a)", shown
-        )
+        assert re.search("one report, about your first answer in this order: (a, b|b, a)", shown)
         assert "Sent: 4 reports. This device has spent epsilon = 3 in all campaigns." in told
     else:
-        assert shown.count("Each gets a report, and all together tell more.") == 2
+        assert shown.count("Each gets a report, and all together reveal more.") == 2
     assert max(map(len, output.splitlines())) <= 80
 
 
@@ -506,8 +504,8 @@ def test_a_server_that_holds_something_else_is_told_of(run, server, desk, tmp_pa
         other = update(tables.report).where(report.report_id == changed)
         connection.execute(other.values(value=1 - report.value))
     assert run(link, "--status")[2] == (
-        "The server does not hold what this device sent: 2 reports missing or changed, 1 not sent "
-        "from here.\n"
+        "The server's reports differ from those that this device sent: 2 reports missing or "
+        "changed, 1 not sent from here.\n"
     )
 
 
@@ -518,7 +516,7 @@ def test_withdrawing(run, types, link, tmp_path):
     status, _, errors = run(link, "--withdraw")
     assert (status, "Nothing was changed" in errors) == (1, True)
     assert (
-        "whoever withdraws because of what a report shows, or of what they answered, tells more"
+        "doing so because of a report or of your answers reveals more than you agreed to"
         in " ".join(errors.split())
     )
     assert run(link, "--withdraw", "--yes")[0] == 0
@@ -537,7 +535,7 @@ def test_withdrawing_from_a_folder_that_never_joined_deletes_nothing_and_says_so
     assert status == 2
     assert "has not joined the campaign. Nothing was deleted" in errors
     assert "name it with --folder" in errors
-    assert "You have left" not in errors
+    assert "You have withdrawn" not in errors
     assert not other.exists()
     assert len(Client(link).stored().reports) == 1
 
@@ -547,7 +545,7 @@ def test_a_file_may_still_be_asked_about(run, types, link, tmp_path):
     left, prompts = types("y", "n")
     status, _, errors = run(link, "--file", file)
     assert (status, left) == (1, [])
-    assert prompts[-1] == "Randomise and send 1 answer? [y/N] "
+    assert prompts[-1] == "Randomize and send 1 answer? [y/N] "
     assert "Nothing was sent." in errors
 
 
@@ -702,5 +700,5 @@ def test_answers_to_other_questions_are_left_out_and_told(run, desk, tmp_path):
     file = write(tmp_path / "a.csv", *(f"t{place},yes" for place in range(5)))
     status, output, errors = run(desk.link(campaign), "--file", file, "--yes", "--json")
     assert status == 0, errors
-    assert "Left out: 3 answers to questions that you are not asked." in " ".join(errors.split())
+    assert "Dropped 3 answers to questions that you are not asked." in " ".join(errors.split())
     assert json.loads(output)["accepted"] == 2

@@ -64,7 +64,7 @@ def test_labels_that_look_like_numbers_have_none(capsys):
 
 def test_numbers_lie_in_their_range(capsys):
     assert asked(RANGE, "11", "nan", "x", "7.5", "0", "1e1") == {"a": 7.5, "b": 0.0, "c": 10.0}
-    assert capsys.readouterr().out.count("This is no answer: a number from 0 to 10") == 3
+    assert capsys.readouterr().out.count("This is not an answer: a number from 0 to 10") == 3
 
 
 def test_questions_are_skipped_and_changed():

@@ -19,7 +19,7 @@ _LONGEST = 24  # most characters shown of an answer's name
 _MOST_COLUMNS = 6  # most columns of a table; in larger ones all columns but one look alike
 _HALF, _MOST = 0.5, 0.95
 
-_HARDLY = 0.0005
+_ALMOST_NONE = 0.0005
 """Smaller shares print as "under 0.1 %"."""
 
 
@@ -43,15 +43,15 @@ def noise_sentences(mechanism: Mechanism, tasks: int) -> tuple[str, ...]:
 def _again(mechanism: Mechanism) -> str:
     if sent_again(mechanism):
         return (
-            "If whoever asks here asks a question again in the same way and about the same day, "
-            "your device sends the same report again and marks it, whatever you answer then: that "
-            "tells nothing new of your answers, but shows that you have taken part before. To "
-            "anybody else, about another day, or with other noise, a fresh report goes, and the "
-            "losses add up."
+            "If this requester asks a question again in the same way and about the same day, your "
+            "device sends the same report again and marks it, no matter how you answer then. That "
+            "reveals nothing new about your answers, but shows that you have taken part before. "
+            "Another requester, another day or other noise gets a fresh report, and the losses add "
+            "up."
         )
     return (
-        "Where a question is asked again, here or in another campaign, it gets fresh noise: all "
-        "reports together tell more than one, and the losses about it add up."
+        "If a question is asked again, here or in another campaign, it gets fresh noise. All "
+        "reports together reveal more than one, and the losses about it add up."
     )
 
 
@@ -112,17 +112,18 @@ def _of_labels(mechanism: Mechanism, channel: TableChannel) -> tuple[str, ...]:
     others = np.delete(table[0], often).tolist()
     least, most = show_share(min(others)), show_share(max(others))
     of_others = f"in {most}" if least == most else f"in {least} to {most}"
-    which = "as the other one" if len(others) == 1 else "as each of the others"
+    which = "as the other" if len(others) == 1 else "as each of the others"
     distribution = [
         f"An example: the answer {name!r} is reported as {reports[often]!r} in "
         f"{show_share(table[0, often])} of all cases, and {which} {of_others}."
     ]
     if channel.per_worker is not None:
         fewest = len(others) * channel.per_worker.bounds[0] / TOTAL
-        none = f"None replaces fewer than {show_share(fewest)}."
+        least_replaced = f"No device replaces fewer than {show_share(fewest)}."
         distribution.append(
-            "That is the mean of all devices: each draws for itself, once for all its answers, how "
-            f"often it replaces one. {'Some replace hardly any.' if fewest < _HARDLY else none}"
+            "This is the average over all devices. Each device draws once, for all its answers, "
+            "how often it replaces an answer. "
+            + ("Some replace almost none." if fewest < _ALMOST_NONE else least_replaced)
         )
     return tuple(distribution)
 
@@ -130,10 +131,10 @@ def _of_labels(mechanism: Mechanism, channel: TableChannel) -> tuple[str, ...]:
 def _of_bounds(bounded: BoundedDistribution) -> tuple[str, ...]:
     low, high = bounded.numbers.numbers(np.array([0, bounded.reports - 1])).tolist()
     return (
-        f"Your device draws a number from {low:.4g} to {high:.4g}. Each of them can come of every "
-        f"answer, and of one answer at most {math.exp(bounded.epsilon):.3g} times as often as of "
-        "another. In the mean they are the answer; the standard deviation of one is "
-        f"{bounded.most_deviation:.3g} at most.",
+        f"Your device draws a number from {low:.4g} to {high:.4g}. Any answer can lead to any of "
+        f"these numbers, and one answer at most {math.exp(bounded.epsilon):.3g} times as often as "
+        "another. On average, the numbers equal the answer. The standard deviation of one number "
+        f"is at most {bounded.most_deviation:.3g}.",
     )
 
 
@@ -141,18 +142,18 @@ def _of_sets(mechanism: Mechanism, distribution: SetDistribution) -> tuple[str, 
     [name] = _answers(mechanism, 1)
     return (
         f"An example: a report is a set of {distribution.members} of the {distribution.labels} "
-        "answers. "
-        f"That of the answer {name!r} holds {name!r} in "
-        f"{show_share(float(distribution.held))} of all cases, and each "
-        f"of the others in {show_share(float(distribution.held_other))}.",
+        f"answers. For the answer {name!r}, it contains {name!r} in "
+        f"{show_share(float(distribution.held))} of all cases, and each other answer in "
+        f"{show_share(float(distribution.held_other))}.",
     )
 
 
 def _of_sums(channel: SketchChannel, tasks: int) -> tuple[str, ...]:
     spread = math.sqrt(2) * channel.scale
     return (
-        "Nothing is sent for single answers: what is sent comes of noisy sums over all "
-        f"{tasks:,} questions alone. The standard deviation of their noise is {spread:.3g}.",
+        "Nothing is sent for single answers. Your device sends only numbers computed from noisy "
+        f"sums over all {tasks:,} questions. The standard deviation of their noise is "
+        f"{spread:.3g}.",
     )
 
 
@@ -166,12 +167,12 @@ def _of_numbers(mechanism: Mechanism, channel: LaplaceChannel) -> tuple[str, ...
         f"from {middle - most:.4g} to {middle + most:.4g} in 19 of 20 cases."
     ]
     if mechanism.every_task:
-        distribution.append("A question without an answer gets a number, and noise, all the same.")
+        distribution.append("A question without an answer also gets a number with noise.")
     bit = channel.participation
     if bit is not None:
         spread = bit.grid.step * bit.noise.within(_MOST)
         distribution.append(
-            "Beside it goes a noisy 1 where you answered, or 0 where you did not: 19 of 20 lie "
-            f"within {spread:.3g} of it."
+            "With it, your device sends a noisy 1 if you answered, or a noisy 0 if not. 19 of 20 "
+            f"lie within {spread:.3g} of the 1 or 0."
         )
     return tuple(distribution)

@@ -81,10 +81,10 @@ def points_to(labels: Iterable[str]) -> str:
     Examples
     --------
     >>> points_to(["b", "c"]), points_to([])
-    ('points to: b, c', 'says nothing')
+    ('points to: b, c', 'no information')
     """
     named = ", ".join(labels)
-    return f"points to: {named}" if named else "says nothing"
+    return f"points to: {named}" if named else "no information"
 
 
 @frozen(kw_only=True, slots=False)

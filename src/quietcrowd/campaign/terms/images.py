@@ -120,7 +120,7 @@ def named_images(shown: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
     return tuple(sorted(one for one in found if one is not None))
 
 
-_DAMAGED = "the image is damaged: save it anew with another program"
+_DAMAGED = "the image is damaged: save it again with another program"
 _CUT_OFF = "the image is cut off: copy the whole file"
 _ANIMATED = "the image is animated: save one of its frames"
 

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 _COLUMNS = ("task", "label")
 _BECAUSE = (
-    "You may leave at any time. But whoever withdraws because of what a report shows, or of what "
-    "they answered, tells more than was agreed to."
+    "You may withdraw at any time. But doing so because of a report or of your answers reveals "
+    "more than you agreed to."
 )
 
 
@@ -41,9 +41,9 @@ _BECAUSE = (
 class Answer:
     """Answer a campaign with randomized reports.
 
-    You see what you agree to and how often which answer becomes which report, you answer, look
-    over your answers, and send: drawing and sending are one step. Questions that were reported on
-    before are told; where they get fresh noise, --yes needs a --total-epsilon.
+    You see the terms, and how often each answer becomes which report. You answer, look over your
+    answers, and send. Drawing and sending are one step. The command names questions that you
+    reported on before. If they get fresh noise, --yes requires --total-epsilon.
 
     Example: quietcrowd worker answer 'https://example.org/j/0123...#i=qci_...' --total-epsilon 20
 
@@ -57,30 +57,30 @@ class Answer:
     link: str = argument(
         metavar="LINK",
         envvar="QUIETCROWD_LINK",
-        help="As it was given to you: https://.../j/...#i=...",
+        help="The complete link: https://.../j/...#i=...",
     )
     file: Path | None = option(
         metavar="FILE", help="Answers, columns task and label, instead of questions.", default=None
     )
-    yes: bool = option(help="Agree, randomise and send without being asked.", default=False)
+    yes: bool = option(help="Agree, randomize and send without being asked.", default=False)
     total_epsilon: float | None = option(
         metavar="EPSILON",
         envvar="QUIETCROWD_TOTAL_EPSILON",
-        help="The most that you want to lose in all campaigns together.",
+        help="Your largest privacy loss in all campaigns together.",
         default=None,
     )
     delta: float = option(
         metavar="NUMBER",
-        help="Of the pair of epsilon and delta that the budget is about.",
+        help="Delta of the budget, a pair of epsilon and delta.",
         default=0.0,
     )
     folder: Path | None = option(
         metavar="FOLDER",
-        help="The folder of this device, instead of your own data folder.",
+        help="Directory of this device, instead of your data directory.",
         default=None,
     )
-    status: bool = option(help="Show what the server holds about you.", default=False)
-    withdraw: bool = option(help="Leave, and have all that you sent deleted.", default=False)
+    status: bool = option(help="Show your data on the server.", default=False)
+    withdraw: bool = option(help="Withdraw, and have all that you sent deleted.", default=False)
     as_json: bool = options.JSON
 
     def run(self) -> None:
@@ -101,7 +101,7 @@ class Answer:
             show_held(client, as_json=self.as_json)
         elif client.sent:
             receipt = client.resume()
-            note("You have answered this campaign. --status shows what the server holds of you.")
+            note("You have answered this campaign. --status shows your data on the server.")
             _print_code(receipt)
             if self.as_json:
                 typer.echo(receipt_as_json(client, receipt))
@@ -128,7 +128,7 @@ def _take_part(client: Client, file: Path | None, *, yes: bool, as_json: bool) -
     if not as_json:
         print_terms(client, most)
     if not (yes or agreed("Do you agree, and take part?")):
-        note("You take no part. Nothing was sent.")
+        note("You are not taking part. Nothing was sent.")
         raise typer.Exit(1)
     client.join()
     notes = print_questions(client)
@@ -138,7 +138,7 @@ def _take_part(client: Client, file: Path | None, *, yes: bool, as_json: bool) -
     else:
         given = _asked_alone(client, _read_answers(file))
         _mind_repeats(client, _repeated(client, given), yes=yes)
-        if not (yes or agreed(f"Randomise and send {counted(_count(given), 'answer')}?")):
+        if not (yes or agreed(f"Randomize and send {counted(_count(given), 'answer')}?")):
             note("Nothing was sent.")
             raise typer.Exit(1)
         receipt = _send(client, given)
@@ -148,7 +148,7 @@ def _take_part(client: Client, file: Path | None, *, yes: bool, as_json: bool) -
 def _asked_alone(client: Client, given: Mapping[str, Any]) -> dict[str, Any]:
     others = client.not_asked & given.keys()
     if others:
-        note(f"Left out: {counted(len(others), 'answer')} to questions that you are not asked.")
+        note(f"Dropped {counted(len(others), 'answer')} to questions that you are not asked.")
     return {task: answer for task, answer in given.items() if task not in others}
 
 
@@ -169,13 +169,13 @@ def _mind_repeats(client: Client, repeated: Sequence[str], *, yes: bool) -> None
     some = f"{len(repeated):,} of the {len(client.tasks):,} questions"
     told = (
         f"this device has reported on {some} in another campaign, in another way or to another "
-        "server. The noise is fresh: both reports together tell more about an answer than each "
-        "alone, and the losses about it add up"
+        "server. The noise is fresh. Both reports together reveal more about an answer than each "
+        "one, and the losses about it add up"
     )
     if yes and client.budget.most is None:
         raise ParameterError("commands.budget-needed", reasons=told)
     note(f"{told[0].upper()}{told[1:]}.")
-    if not (yes or agreed("Go on all the same?")):
+    if not (yes or agreed("Continue anyway?")):
         note("No answers were sent. --withdraw leaves the campaign.")
         raise typer.Exit(1)
 
@@ -198,7 +198,7 @@ def _ask_and_send(client: Client, notes: Mapping[str, str]) -> WorkerReceipt:
         except ParameterError as error:
             if every_task:
                 raise
-            note(f"{error} Your answers are still here: take back the last ones, or stop (Ctrl-C).")
+            note(f"{error} Your answers are still here. Remove the last ones, or stop (Ctrl-C).")
         given = questions.review()
 
 
@@ -218,8 +218,8 @@ def _print_on_the_way() -> None:
 def _print_sent(client: Client, receipt: WorkerReceipt, *, as_json: bool) -> None:
     what = counted(receipt.accepted + receipt.duplicates, "report")
     note(
-        f"Sent: {what}. {_spent_so_far(client)} --withdraw asks the server to delete them; what "
-        "they revealed is not undone. --status shows what was sent."
+        f"Sent: {what}. {_spent_so_far(client)} --withdraw asks the server to delete them. "
+        "Anything they revealed stays revealed. --status shows them."
     )
     _print_code(receipt)
     if as_json:
@@ -228,7 +228,7 @@ def _print_sent(client: Client, receipt: WorkerReceipt, *, as_json: bool) -> Non
 
 def _print_code(receipt: WorkerReceipt) -> None:
     if receipt.completion_code is not None:
-        note(f"Completion code, the same for all who answered: {receipt.completion_code}")
+        note(f"Completion code, the same for all workers: {receipt.completion_code}")
 
 
 def _spent_so_far(client: Client) -> str:
@@ -270,12 +270,12 @@ def _read_answers(path: Path) -> dict[str, Any]:
 def _withdraw(client: Client, *, yes: bool) -> None:
     if not yes:
         note(_BECAUSE)
-    if not (yes or agreed("Leave, and have all that you sent deleted for good?")):
+    if not (yes or agreed("Withdraw, and have all that you sent deleted permanently?")):
         note("Nothing was changed.")
         raise typer.Exit(1)
     client.withdraw()
     note(
-        "You have left. The server says that it deleted your reports; this device deleted its "
-        "files, except what it sends again if the server repeats a question. What was revealed "
-        "before is not undone."
+        "You have withdrawn. According to the server, it has deleted your reports. This device "
+        "deleted its files, except those for sending the same reports again if the server repeats "
+        "a question. Anything revealed before stays revealed."
     )

@@ -33,7 +33,7 @@ _FEW = 3
 def print_terms(client: Client, most: int) -> None:
     """Print the task description, the privacy losses, the budget and the terms."""
     terms = client.terms
-    typer.echo("Whoever asks wrote what stands behind |:")
+    typer.echo("The requester wrote the text after |:")
     show_quoted(one_line(terms.title))
     if terms.description:
         show_quoted(terms.description)
@@ -46,7 +46,7 @@ def print_terms(client: Client, most: int) -> None:
         show_text(f"{questions}; you are asked {terms.answers:,} of them.")
     if terms.closes_on is not None:
         show_text(
-            f"You can answer until the end of {terms.closes_on} (UTC); whoever asks may change "
+            f"You can answer until the end of {terms.closes_on} (UTC). The requester may change "
             "that day."
         )
     show_text(_cost(client.guarantee))
@@ -63,11 +63,11 @@ def _print_requester(promises: Promises | None) -> None:
     """Print requester, contact and purpose; `Client.consent` contains the other promises."""
     if promises is None:
         show_text(
-            "This campaign is of an older version: it does not say who asks, what for, or how long "
-            "reports are kept; and whoever asks sees them as soon as you send them."
+            "This campaign is of an older version. It does not name the requester, the purpose, or "
+            "how long reports are kept. The requester sees your reports as soon as you send them."
         )
         return
-    show_quoted(f"Who asks: {one_line(promises.requester)}")
+    show_quoted(f"Requester: {one_line(promises.requester)}")
     show_quoted(f"Contact: {one_line(promises.contact)}")
     show_quoted(f"Purpose: {one_line(promises.purpose)}")
 
@@ -80,16 +80,16 @@ def _cost(guarantee: PrivacyGuarantee) -> str:
     if guarantee.tail:
         chance = f", each with probability at least 1 - {show_loss(guarantee.tail.probability, 3)}"
     return (
-        f"What is told, as a number (epsilon; 0 is nothing): at most {show_loss(losses.epsilon)} "
-        f"about one answer, to whoever knows the others,{linked} and "
-        f"{show_loss(losses.total_epsilon)} about all together{chance}. That is:"
+        "Your privacy loss as a number (epsilon; 0 is nothing): at most "
+        f"{show_loss(losses.epsilon)} about one answer if the others are known,{linked} and "
+        f"{show_loss(losses.total_epsilon)} about all together{chance}. This means:"
     )
 
 
 def _print_noise(client: Client) -> None:
     from quietcrowd.campaign.device.noise_text import noise_table
 
-    show_text("This device randomises your answers before they are sent:")
+    show_text("This device randomizes your answers before they are sent:")
     rows = noise_table(client.terms.mechanism)
     if rows:
         table = plain_table("answer", *(f"sent as {name}" for name in rows[0][1:]), numeric_from=1)
@@ -99,9 +99,9 @@ def _print_noise(client: Client) -> None:
     for sentence in client.noise_text:
         show_text(sentence)
     show_text(
-        "You decide now, before the noise is drawn. Send, or withdraw, for reasons that have "
-        "nothing to do with your answers or with what was drawn: else sending or withdrawing tells "
-        "of them, beyond what stands here."
+        "You decide now, before the noise is drawn. Send or withdraw for reasons that have nothing "
+        "to do with your answers or the drawn noise. Otherwise sending or withdrawing reveals more "
+        "about them than stated here."
     )
 
 
@@ -118,12 +118,12 @@ def _print_budget(client: Client, most: int) -> None:
         f"{show_loss(client.used_after(most))}."
     )
     if delta:
-        show_text("Such a pair is what adds up; delta is no probability of a larger loss.")
+        show_text("Such pairs add up. Delta is not the probability of a larger loss.")
     if most < client.terms.answers:
         what = counted(most, "answer")
         show_text(
-            f"The budget allows no more than {what}. Leave out the last questions, not those whose "
-            "answer you would rather not give."
+            f"The budget allows no more than {what}. Skip the last questions, not those that you "
+            "would rather not answer."
         )
 
 
@@ -147,9 +147,9 @@ def print_questions(client: Client) -> Mapping[str, str]:
     shared = _one_report(client)
     for names in client.copies:
         rule = (
-            "One report serves all of them: on your answer to the first that has one, in this order"
+            "They share one report, about your first answer in this order"
             if shared
-            else "Each gets a report, and all together tell more"
+            else "Each gets a report, and all together reveal more"
         )
         for name in names:
             notes.setdefault(name, []).append(
@@ -159,8 +159,8 @@ def print_questions(client: Client) -> Mapping[str, str]:
     reused = client.reused
     for name in reused:
         notes.setdefault(name, []).append(
-            "This device sends the report again that it sent before, whatever you answer. Answer, "
-            "or skip, as if you had not seen it."
+            "This device sends the same report as before, no matter how you answer. Answer or skip "
+            "as if you had not seen it."
         )
     for name in client.repeated:
         notes.setdefault(name, []).append(
@@ -183,14 +183,14 @@ def _print_counts(client: Client, reused: Sequence[str]) -> None:
     if alike:
         largest = max(alike, key=len)
         note(
-            f"{len(largest):,} questions ask with the same words and show other data: "
-            f"{_listed(largest)}. What they have in common shows in all their reports."
+            f"{len(largest):,} questions have the same words and different data: "
+            f"{_listed(largest)}. Anything they have in common shows in all their reports."
         )
     if reused:
         note(
-            f"{counted(len(reused), 'question')} had a report from this device before: it sends "
-            "the same again, which tells nothing new of your answers. The server may notice that "
-            "you are the same person as in an earlier campaign."
+            f"{counted(len(reused), 'question')} had a report from this device before. It sends "
+            "the same again, which reveals nothing new about your answers. The server may notice "
+            "that you are the same person as in an earlier campaign."
         )
 
 
@@ -271,20 +271,21 @@ def _print_sketch(numbers: tuple[float, ...]) -> None:
 def _print_missing(held: HeldReports, client: Client) -> None:
     if not held.as_sent:
         note(
-            f"The server does not hold what this device sent: {counted(held.missing, 'report')} "
-            f"missing or changed, {held.strange:,} not sent from here."
+            "The server's reports differ from those that this device sent: "
+            f"{counted(held.missing, 'report')} missing or changed, {held.strange:,} not sent from "
+            "here."
         )
     elif client.committed and not client.sent:
         what = counted(held.count, "report") if held.count else "no report"
         note(
-            f"The server holds {what} of you. Yours are on their way; the same command without "
-            "--status sends them, and --status shows them then."
+            f"The server has {what} from you. Yours are on their way. The same command without "
+            "--status sends them. Then --status shows them."
         )
     elif held.empty:
-        note("The server holds no report of you.")
+        note("The server has no report from you.")
     else:
         note(
-            "The server shows the reports that this device sent, and no others. Nobody can tell "
-            "which of them differ from your answers: that is the protection. Do not withdraw, or "
-            "answer or skip a question elsewhere, because of what is here: that would tell more."
+            "The server shows the reports that this device sent, and no others. No one can know "
+            "which of them differ from your answers. That protects you. Do not withdraw, or answer "
+            "or skip a question elsewhere, because of these reports. That would reveal more."
         )

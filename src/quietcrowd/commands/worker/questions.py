@@ -111,7 +111,7 @@ class Questions:
         """Ask all questions; return the answers to send."""
         show_text(
             "Nothing leaves this device before you have looked over your answers and typed send. "
-            f"Enter skips a question, {BACK} goes back, Ctrl-C stops: then no answer is kept."
+            f"Enter skips a question, {BACK} goes back, Ctrl-C stops without keeping answers."
         )
         return self._go_on(0)
 
@@ -137,10 +137,10 @@ class Questions:
             show_text(self.notes[task.name], rest="  ")
         given = self.answers.get(task.name)
         if given is not None:
-            so_far = f"Your answer so far: {spell(given)}. Enter keeps it, {NONE} takes it back."
+            so_far = f"Your answer so far: {spell(given)}. Enter keeps it, {NONE} removes it."
             show_text(so_far, rest="  ")
         elif len(self.answers) >= self.most:
-            typer.echo(f"You have given all {self.most:,} answers that can be taken: Enter skips.")
+            typer.echo(f"You have given all {self.most:,} possible answers. Enter skips.")
         show_text(self._choices(), rest=QUOTED)
         while True:
             typed = self.read("> ")
@@ -153,9 +153,9 @@ class Questions:
                 return place + 1
             value = self._value(typed)
             if value is None:
-                show_text(f"This is no answer: {self._choices()}", rest=QUOTED)
+                show_text(f"This is not an answer: {self._choices()}", rest=QUOTED)
             elif given is None and len(self.answers) >= self.most:
-                typer.echo(f"You have given all {self.most:,} answers: Enter skips.")
+                typer.echo(f"You have given all {self.most:,} answers. Enter skips.")
             else:
                 self.answers[task.name] = value
                 return place + 1
@@ -165,9 +165,9 @@ class Questions:
         show_text(f"You answered {len(self.answers):,} of {len(self.tasks):,} questions.")
         self._show_answers()
         show_text(
-            f"Type {SEND} to have them randomised and the reports sent, in one step: no report is "
-            "shown before, and nothing can be changed after. Or the number of a question to change "
-            f"its answer, or {BACK} to go back."
+            f"Type {SEND} to randomize them and send the reports in one step. No report is shown "
+            "before, and nothing can be changed after. Type the number of a question to change its "
+            f"answer, or {BACK} to go back."
         )
         while True:
             typed = self.read("> ").lower()

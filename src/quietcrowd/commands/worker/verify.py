@@ -23,13 +23,13 @@ class Verify:
     """Compare a server's page for workers with this release.
 
     Prints a line for each file that differs, and the SHA-384 of the page that a worker can save
-    there; sha384sum tells that of a file. The exit status is 1 where something differs. An invite
-    in a link is sent to nobody.
+    there; sha384sum prints that of a file. The exit status is 1 if something differs. An invite in
+    a link is not sent.
 
     Example: quietcrowd worker verify https://example.org
     """
 
-    url: str = argument(metavar="URL", help="Of a server, or the link that a worker got.")
+    url: str = argument(metavar="URL", help="URL of a server, or a worker's link.")
     as_json: bool = options.JSON
 
     def run(self) -> None:
@@ -67,7 +67,7 @@ def _print(found: Verification) -> None:
     if found.same:
         note(
             f"{what} are those of quietcrowd {found.version}. The server can give others another "
-            "page than this program: who wants to know saves the page, and compares its SHA-384."
+            "page than this program. To check that, save the page and compare its SHA-384."
         )
     else:
         differ = counted(len(found.differences), "difference")
