@@ -31,9 +31,9 @@ def test_the_local_guarantee_stands_first_and_the_assumption_beside_the_second_n
     assert 0.1 < found.epsilon < 0.2
     assert found.epsilon < found.tail < 1
     assert found.delta == 1e-6
-    first, _, second = str(found).partition("\nOnly if ")
+    first, _, second = str(found).partition("\nAnyone who sees only this output ")
     assert first == str(found.local)
-    assert " ".join(second.split()).startswith(shuffled_assumption(500))
+    assert f"This assumes that {shuffled_assumption(500)}. " in " ".join(second.split())
     assert "at least 500 of the reports" in found.assumption
     assert "honest" in found.assumption
 
@@ -41,7 +41,7 @@ def test_the_local_guarantee_stands_first_and_the_assumption_beside_the_second_n
 def test_honest_counts_ones_own():
     found = shuffled_guarantee(response(epsilon=1.0), honest=1, delta=1e-6)
     assert found.epsilon == found.tail == found.local.epsilon
-    assert "not shown" in found.source
+    assert "without a proven benefit" in found.source
     pair = shuffled_guarantee(response(epsilon=1.0), honest=41, delta=0.01)
     keep = response(epsilon=1.0).channel.keep_and_other[0]
     from quietcrowd.privacy.shuffling import exact_delta

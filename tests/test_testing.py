@@ -212,7 +212,7 @@ def test_a_harmless_method_passes():
 @pytest.mark.parametrize(
     ("kind", "charge"),
     [
-        (FirstLabelWins, "a tie is not drawn"),
+        (FirstLabelWins, "a tie is not sampled"),
         (ForgetsPartitions, "parts|different"),
         (PraisesEverybody, "agreement is too"),
         (AlwaysHalfSure, "confidence|fair share"),
@@ -288,9 +288,9 @@ def test_a_harmless_mechanism_passes():
         (MixesUpWorkers, "workers are mixed up"),
         (TellsTheTruth, "real noise repeats"),
         (AlwaysTheSameNoise, "real noise repeats"),
-        (StatesTooLittle, "less is stated than the channel loses"),
-        (TellsWhatWasDropped, "what was dropped"),
-        (KeepsTheOrderOfRows, "the order of rows shows"),
+        (StatesTooLittle, "the stated loss is too small"),
+        (TellsWhatWasDropped, "dropped rows is revealed"),
+        (KeepsTheOrderOfRows, "reveal the order of rows"),
     ],
 )
 def test_broken_mechanisms_are_convicted_of_what_they_do(kind, charge):

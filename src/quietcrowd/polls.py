@@ -231,10 +231,10 @@ _FINER = 100
 """The tail follows from the pair at a delta smaller by this factor."""
 
 _SOURCES = {
-    "exact": "docs/theory/shuffling.md, numerically, over all answers of the others",
+    "exact": "docs/theory/shuffling.md, numerically, over all answers of other workers",
     "blanket": "Balle et al., CRYPTO 2019; docs/theory/shuffling.md",
     "clones": "Feldman, McMillan and Talwar, FOCS 2021; docs/theory/shuffling.md",
-    "local": "the guarantee of each report: shuffling is not shown to add to it",
+    "local": "the guarantee of each report, without a proven benefit of shuffling",
 }
 
 
@@ -273,9 +273,9 @@ class ShuffledGuarantee:
 
     def __str__(self) -> str:
         second = (
-            f"Only if {self.assumption}: whoever sees this one output alone learns "
-            f"(epsilon, delta) = ({show_loss(self.epsilon)}, {show_loss(self.delta, 3)}) about the "
-            f"answer at most. Source: {self.source}."
+            "Anyone who sees only this output learns at most (epsilon, delta) = "
+            f"({show_loss(self.epsilon)}, {show_loss(self.delta, 3)}) about the answer. This "
+            f"assumes that {self.assumption}. Source: {self.source}."
         )
         return f"{self.local}\n{textwrap.fill(second, width=80, break_on_hyphens=False)}"
 
@@ -286,13 +286,12 @@ def shuffled_assumption(honest: int) -> str:
     Examples
     --------
     >>> print(shuffled_assumption(500).partition(",")[0])
-    the shuffler is honest and shows nobody who sent which report
+    the shuffler is honest and hides the sender of every report
     """
     return (
-        "the shuffler is honest and shows nobody who sent which report, nothing else tells it, "
-        "each report enters one published output only, "
-        f"and at least {honest:,} of the reports, the worker's own among them, were randomised as "
-        "they should be by workers who tell nobody what they sent"
+        "the shuffler is honest and hides the sender of every report, nothing else reveals it, "
+        f"each report enters only one published output, and at least {honest:,} of the reports, "
+        "including the worker's, were randomized correctly by workers who keep them secret"
     )
 
 

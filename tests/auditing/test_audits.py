@@ -191,15 +191,15 @@ def test_a_report_is_a_value_that_prints():
     assert max(map(len, text.splitlines())) <= 80
     for part in (
         "277 answers a worker",
-        "Claimed: epsilon = 1; it does not hold.",
+        "Claimed: epsilon = 1; the claim is violated.",
         "Stated:  epsilon = 5.625 about one of them, epsilon = 189.2 about all",
         "Exact:   epsilon = 5.625 about one",
-        "Verdict: not refuted; nothing that was found exceeds what is stated.",
+        "Verdict: not refuted; no measured loss exceeds the guarantee.",
     ):
         assert part in text
     assert (
-        "told apart best: one answer against another, from the simulated reports of 2,000 workers "
-        "a side, by the public distribution."
+        "best attack: one answer against another, on the simulated reports of 2,000 workers per "
+        "side, by the public distribution."
     ) in " ".join(text.split())
     data = json.loads(json.dumps(report.to_dict()))
     assert data["proven"]["attack"] == "one answer against another"

@@ -369,7 +369,7 @@ def test_a_device_that_is_called_by_itself_is_looked_at():
 
     report = audit(made(*KINDS[0], 1.0, randomize))
     assert report.verdict == "broken"
-    assert report.attack == "one answer against another, each device by itself"
+    assert report.attack == "one answer against another, each device separately"
     assert report.proven_epsilon > 1.5
 
 

@@ -218,7 +218,7 @@ def test_what_nobody_foresaw_is_one_line_too(run, folder, monkeypatch):
         ),
         (["lab", "evaluate", "{folder}", "--plot", "x.pdf"], "must end in .png"),
         (["lab", "evaluate", "{folder}/answers.csv"], "give its directory"),
-        (["infer", "{folder}", "-o", "truths.ods"], "whose name ends in"),
+        (["infer", "{folder}", "-o", "truths.ods"], "with a name that ends in"),
         (["infer", "{folder}", "--non-private", "--seed", "-1"], "--seed"),
         (["randomize", "{folder}"], "name the file of the reports"),
         (

@@ -71,7 +71,7 @@ def test_rejected_answers_are_taken_where_they_are_asked_for(run):
 
 def test_formulas_are_told_and_come_back(run, batch):
     status, _, errors = run("convert", "batch.csv", "a.csv", "--question", "sure")
-    assert (status, "begin as formulas of spreadsheets do: 1;" in errors) == (0, True)
+    assert (status, "a spreadsheet would read as formulas: 1." in errors) == (0, True)
     assert '"\'=2"' in (batch / "a.csv").read_text()
     status, output, _ = run("convert", "batch.csv", "--question", "sure")
     assert "'=2" in output
@@ -128,7 +128,7 @@ def test_other_columns_are_told(run, batch):
     (batch / "a.csv").write_text("when,item,who,said\n1,H1,A1,cat\n")
     status, output, errors = run("convert", "a.csv", "--columns", "item,who,said")
     assert (status, output) == (0, "task,worker,label\nH1,A1,cat\n")
-    assert errors == "left out: columns when\n1 answer.\n"
+    assert errors == "dropped columns: when\n1 answer.\n"
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_a_terminal_shows_the_first_rows_and_how_to_write_all(run, batch, monkey
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     status, output, _ = run("convert", "a.csv")
     assert (status, " t19 " in f" {output}".replace("\n", " "), "t20" in output) == (0, True, False)
-    assert output.endswith("… and 10 more; write all with quietcrowd convert IN OUT\n")
+    assert output.endswith("… and 10 more; write all rows with quietcrowd convert IN OUT\n")
 
 
 def test_options_of_answers_do_not_go_with_reports(run, batch):
@@ -298,7 +298,9 @@ def converted(run, target, *words):
 def test_sets_go_through_noise_and_come_back_as_sets(run):
     status, errors = converted(run, "questions.parquet", "--separator", ";")
     assert status == 0
-    assert "3 labels: a task becomes 3 questions. What a worker loses about it is 3 times" in errors
+    assert (
+        "3 labels: a task becomes 3 questions. A worker's privacy loss for it is 3 times" in errors
+    )
     assert "960 answers written to questions.parquet." in errors
     words = ("--labels", "no,yes", "-e", 4, "-o", "reports.parquet")
     status, _, errors = run("randomize", "questions.parquet", *words)
@@ -339,9 +341,8 @@ def test_what_cannot_be_read_is_told(run):
     assert status == 2
     assert errors.endswith(
         "'cat; dog' is not one of the labels 'cat', 'dog', 'tree'. Add it to labels= (on the "
-        "command line: --multi-label), or drop it. Labels are taken to stand "
-        "between ','; --separator names "
-        "another.\n"
+        "command line: --multi-label), or drop it. Labels are separated by ','; --separator sets "
+        "another separator.\n"
     )
     status, _, errors = run("convert", "tags.csv", "a.csv", "--separator", ";")
     assert (status, errors) == (2, "quietcrowd: error: --separator requires --multi-label\n")

@@ -17,7 +17,7 @@ def test_what_is_left_out_of_a_folder_is_counted(run, folder):
         file.write("0,new,maybe\n0,newer,\n")
     status, _, errors = run("infer", folder, "--non-private", "--drop-invalid")
     assert status == 0
-    assert "left out: 0 repeated answers, 2 that are missing or not possible" in errors
+    assert "dropped: 0 repeated answers, 2 missing or invalid" in errors
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,7 @@ def test_messy_files_are_read_where_the_user_says_how(run, tmp_path):
     assert run(*words)[0] == 2
     status, output, errors = run(*words, "--drop-invalid", "--duplicates", "last")
     assert status == 0
-    assert "left out: 1 repeated answer, 2 that are missing or not possible" in errors
+    assert "dropped: 1 repeated answer, 2 missing or invalid" in errors
     assert len(output.splitlines()) == 3
     status, _, errors = run(*words[:-1], "item,who")
     assert (status, "three names" in errors) == (2, True)
@@ -174,7 +174,7 @@ def test_reports_of_several_files_and_simulated_ones(run, folder, tmp_path):
 
 def test_it_says_when_it_did_not_converge(run, folder):
     errors = run("infer", folder, "--non-private", "--max-iter", 1)[2]
-    assert "NOT converged: try more with --max-iter" in errors
+    assert "NOT converged: increase --max-iter" in errors
 
 
 def test_numbers_from_answers_to_truths(run, ratings):
@@ -225,7 +225,7 @@ def test_null_reports_are_counted_aloud(run, ratings):
     for method in ("majority", "weighted-mean"):
         status, _, errors = run("infer", ratings / "r.csv", "--method", method)
         assert status == 0
-        assert "NULL reports left out" in errors
+        assert "NULL reports dropped" in errors
 
 
 def test_two_randomisations_of_the_same_answers_are_told(run, folder, tmp_path):
@@ -278,7 +278,7 @@ def test_without_labels_plain_answers_are_of_what_occurs(run, tmp_path, labels, 
     status, output, errors = run(*words)
     assert status == 0
     line, rest = errors.split("\n", 1)
-    assert line == f"{len(labels)} labels, as they occur: {known.replace(',', ', ')}."
+    assert line == f"{len(labels)} labels in the file: {known.replace(',', ', ')}."
     assert (output, rest) == run(*words, "--labels", known)[1:]
 
 
@@ -289,7 +289,7 @@ def test_without_a_domain_numbers_are_any_numbers(run, tmp_path):
     for more in ((), ("--method", "weighted-mean")):
         status, output, errors = run("infer", tmp_path / "a.csv", "--non-private", *more)
         assert status == 0
-        assert errors.startswith("Answers are taken for numbers. ")
+        assert errors.startswith("Answers are read as numbers. ")
         assert list(pd.read_csv(io.StringIO(output))["truth"]) == list(expected)
 
 
@@ -315,8 +315,8 @@ def test_files_without_labels_that_occur(run, tmp_path, text, message):
 def test_whole_numbers_with_points_are_numbers_and_many_without_are_told(run, tmp_path):
     rows = [(task, worker) for task in range(5) for worker in range(4)]
     for point, message in (
-        (".0", "Answers are taken for numbers"),
-        ("", "For numbers say --between LOW,HIGH"),
+        (".0", "Answers are read as numbers"),
+        ("", "For numbers use --between LOW,HIGH"),
     ):
         lines = [f"{task},{worker},{4 * task + worker}{point}" for task, worker in rows]
         (tmp_path / "a.csv").write_text("\n".join(["task,worker,label", *lines]))

@@ -47,7 +47,7 @@ def test_the_loss_is_what_was_asked_for(text, capsys):
     if "beta" in text:
         assert (mechanism.distribution, mechanism.alpha, mechanism.beta) == ("beta", 3, 2)
     told = " ".join(capsys.readouterr().err.split())
-    assert "one of 40 answers loses at most epsilon = 1." in told
+    assert "One of 40 answers has a privacy loss of at most epsilon = 1." in told
     assert "two-layer:low=0" in told
 
 
@@ -134,7 +134,7 @@ def test_json_names_the_one_that_randomize_takes(run, folder, tmp_path):
     reports = tmp_path / "r.parquet"
     status, _, errors = run("randomize", folder, "-m", f"best:{FACTS}", "-e", 1, "-o", reports)
     assert status == 0
-    assert errors.count("one-layer has the least share of wrong labels at epsilon 1") == 1
+    assert errors.count("one-layer has the least error rate at epsilon 1") == 1
     assert qc.read_reports(reports).mechanism.to_dict() == told["mechanism"]
 
 
@@ -211,5 +211,5 @@ def test_a_campaign_is_made_with_the_best_mechanism_for_its_tasks(run, tmp_path)
     best = ("--max-workers", 20, "-e", 1, "-m", "best:draws=3", "--server", "http://127.0.0.1:9")
     status, output, errors = run(*words, *best)
     assert (status, output) == (2, "")
-    assert "one-layer has the least share of wrong labels at epsilon 1" in errors
+    assert "one-layer has the least error rate at epsilon 1" in errors
     assert "3 tasks" in " ".join(errors.split())

@@ -20,7 +20,7 @@ def test_plain_answers(run, reports, tmp_path):
     assert status == 0
     assert "1 partitions" not in errors
     assert "1 partition written to" in errors
-    assert "who can read the folder can read them" in errors
+    assert "The store contains non-private answers." in errors
     assert Store.open(folder).mechanism is None
     assert run("infer", folder, "-o", tmp_path / "t.parquet", "--method", "glad")[0] == 0
     assert run(*words)[0] == 2
@@ -33,7 +33,7 @@ def test_rows_may_be_left_out(run, tmp_path):
     words += ["--columns", "a,b,c", "--duplicates", "last", "--drop-invalid"]
     status, _, errors = run("convert", tmp_path / "a.parquet", tmp_path / "s", *words)
     assert status == 0
-    assert "left out: 1 repeated answer, 1 that are missing" in errors
+    assert "dropped: 1 repeated answer, 1 missing" in errors
     assert "2 tasks, 1 worker, 1 answer" in errors
 
 

@@ -48,7 +48,7 @@ def test_left_out_cells_are_told(run):
         *SMALL, *LABELS, "--workers", 10, "-e", "1", "-m", "one-layer,laplace", "--json"
     )
     assert status == 0
-    assert "note: laplace was left out at epsilon 1" in errors
+    assert "note: laplace was dropped at epsilon 1" in errors
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_left_out_cells_are_told(run):
             "per must be one of 'answer', 'worker'",
         ),
         ((*LABELS, "--workers", "10", "--plot", "x.pdf"), "must end in .png"),
-        ((*LABELS, "--workers", "10", "-o", "x.ods"), "whose name ends in"),
+        ((*LABELS, "--workers", "10", "-o", "x.ods"), "with a name that ends in"),
         ((*LABELS, "--workers", "10", "-m", "two-lair"), "two-layer"),
     ],
     ids=["domain", "half", "word", "numbers", "labels", "per", "plot", "output", "mechanism"],
@@ -127,7 +127,7 @@ def test_a_pilot_of_reports_or_answers_is_planned_by(run, tmp_path):
             *SMALL, *LABELS, "--workers", 10, "-e", 1, "--pilot", tmp_path / name, *plain
         )
         assert status == 0
-        assert "as the pilot's" in output
+        assert "like the pilot's" in output
     status, _, errors = run(
         *SMALL, "--labels", "a,b", "--workers", 10, "--pilot", tmp_path / "reports.parquet"
     )

@@ -40,7 +40,7 @@ def test_the_same_seed_simulates_the_same_reports(run, folder, tmp_path):
         options = ("--mechanism", "two-layer", "--simulate", 5, "-o", tmp_path / name)
         status, _, errors = run("randomize", folder, *options)
         assert status == 0
-        assert "these reports protect nobody" in errors
+        assert "these reports protect no one" in errors
         tables.append((tmp_path / name).read_text())
     assert tables[0] == tables[1]
 
@@ -57,7 +57,7 @@ def test_rows_left_out_for_their_answer_need_a_mechanism_that_hides_it(run, tmp_
         assert (status, output) == (2, "")
         assert not reports.exists()
         note, error = errors.splitlines()
-        assert note == "left out: 0 repeated answers, 2 that are missing or not possible"
+        assert note == "dropped: 0 repeated answers, 2 missing or invalid"
         assert error.startswith(
             "quietcrowd: error: rows dropped because of a missing or invalid answer: 2"
         )
@@ -65,7 +65,7 @@ def test_rows_left_out_for_their_answer_need_a_mechanism_that_hides_it(run, tmp_
         assert "pass participation_is_public=True (on the command line: --participation" in error
     status, _, errors = run(*words, "--drop-invalid", "--participation-is-public")
     assert status == 0
-    assert "Not covered by this: that no report comes of 2 rows tells that the answer" in errors
+    assert "This does not protect 2 dropped rows. A missing report reveals" in errors
     assert len(qc.read_reports(reports)) == 2
 
 
@@ -79,13 +79,13 @@ def test_a_mechanism_that_hides_who_answered_takes_them(run, tmp_path):
     words += ("--all-tasks", lists[0], "--all-workers", lists[1], "-o", reports)
     status, _, errors = run(*words, "--drop-invalid")
     assert status == 0
-    assert "Not covered" not in errors
+    assert "does not protect" not in errors
     assert len(qc.read_reports(reports)) == 6
 
 
 def test_an_epsilon_of_0_is_told_where_reports_are_made_and_read(run, folder, tmp_path):
     reports = tmp_path / "r.parquet"
-    told = "Epsilon is 0 or next to it: reports tell nothing, and no truth can be inferred."
+    told = "Epsilon is 0 or almost 0: reports carry no information, and inference is impossible."
     status, _, errors = run("randomize", folder, "-e", 0, "-o", reports)
     assert status == 0
     assert told in errors.splitlines()

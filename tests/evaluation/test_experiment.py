@@ -134,10 +134,10 @@ def test_what_is_impossible_is_left_out_and_said():
     options = {"dataset": crowd, "methods": METHODS, "trials": 2}
     result = Experiment(mechanisms=BOTH, epsilons=[2.0, 1.0], **options).run()
     assert len(result.skipped) == 1
-    assert result.skipped[0].startswith("two-layer was left out at epsilon 1: ")
+    assert result.skipped[0].startswith("two-layer was dropped at epsilon 1: ")
     rows = result.frame[result.frame["mechanism"] == "two-layer"]
     assert set(rows["claimed_epsilon"]) == {2.0}
-    with pytest.raises(ParameterError, match="two-layer was left out at epsilon 1"):
+    with pytest.raises(ParameterError, match="two-layer was dropped at epsilon 1"):
         Experiment(mechanisms=BOTH[1:], epsilons=[1.0], **options).run()
 
 

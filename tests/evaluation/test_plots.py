@@ -33,8 +33,8 @@ def test_a_picture_says_what_is_exact_and_what_is_proven(tmp_path):
     )
     labels = [[line.get_label() for line in axes_of(report).lines] for report in (exact, noisy)]
     assert labels == [
-        ["least delta, exact", "stated", "claimed"],
-        ["delta is at least this: proven", "stated", "claimed"],
+        ["exact delta", "stated", "claimed"],
+        ["proven lower bound of delta", "stated", "claimed"],
     ]
     assert axes_of(exact).get_title() == "one-layer: 2 answers a worker"
     for report in (exact, noisy):
@@ -98,7 +98,7 @@ def test_three_densities_the_truth_and_marks(density, drawn, tmp_path):
     (usual,) = (line for label, line in lines.items() if label.startswith("claim"))
     assert len(usual.get_xdata()) + len(low.get_xdata()) == 21
     assert np.median(usual.get_xdata()) == pytest.approx(5.0, abs=0.1)
-    assert "collector's eyes only" in axes.get_title()
+    assert "only for the collector" in axes.get_title()
 
 
 @pytest.mark.slow

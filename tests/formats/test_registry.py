@@ -162,9 +162,9 @@ def test_reports_of_more_than_a_label_do_not_fit_platforms(tmp_path, name):
         ("a.csv", "mturc", "format must be one of csv, .*; did you mean 'mturk'"),
         ("a.csv", "toloka", r"must end in \.tsv or \.tsv\.gz"),
         ("a.jsonl", "label-studio", r"must end in \.json or \.json\.gz"),
-        ("a.json", None, "quietcrowd convert makes Label Studio JSON of it"),
-        ("a.ods", None, r"whose name ends in \.csv"),
-        ("a.zip", None, r"whose name ends in \.csv"),
+        ("a.json", None, "quietcrowd convert makes Label Studio JSON from it"),
+        ("a.ods", None, r"with a name that ends in \.csv"),
+        ("a.zip", None, r"with a name that ends in \.csv"),
     ],
 )
 def test_what_cannot_be_written(tmp_path, file, name, told):

@@ -82,8 +82,8 @@ def test_every_line_is_named_and_what_there_is_beside_it():
     _draw(axes, found.rows, found.private, found.target)
     names = axes.get_legend_handles_labels()[1]
     assert names == [
-        "10 workers, 5 answers of each",
-        "20 workers, 5 answers of each",
+        "10 workers, 5 answers each",
+        "20 workers, 5 answers each",
         "constant guess",
         "target",
         "not private",

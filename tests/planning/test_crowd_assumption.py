@@ -87,8 +87,8 @@ def test_sizes_are_checked(sizes, words):
 
 def test_what_is_assumed_is_said():
     assert "10% of the workers guess" in LabelCrowd(domain=LABELS).sentence()
-    assert "0.55 in the mean" in LabelCrowd(domain=LABELS, accuracies=(0.3, 0.8)).sentence()
-    assert "truths spread by 2" in NumberCrowd(domain=NUMBERS).sentence()
+    assert "a mean accuracy of 0.55" in LabelCrowd(domain=LABELS, accuracies=(0.3, 0.8)).sentence()
+    assert "truths with a standard deviation of 2" in NumberCrowd(domain=NUMBERS).sentence()
     assert "errors of 1 (median)" in NumberCrowd(domain=NUMBERS, errors=(1.0,)).sentence()
 
 

@@ -59,7 +59,7 @@ def test_draws_take_the_distributions_in_turn_and_are_uncertain():
     assert [assumed.world(draw) for draw in (0, 3, 4)] == [assumed.worlds[at] for at in (0, 0, 1)]
     assert all(0 <= world.misled <= MOST_MISLED for world in assumed.worlds)
     assert len({world.misled for world in assumed.worlds}) == 3
-    assert "no pilot without truths can tell" in assumed.sentence()
+    assert "a pilot without truths cannot reveal" in assumed.sentence()
     assert assumed.crowd(SIZE, np.random.default_rng(0)).answers.domain == assumed.domain
 
 
@@ -99,7 +99,7 @@ def test_a_plan_takes_a_pilot():
     found = plan(
         tasks=80, workers=20, answers=20, domain=pilot.domain, pilot=pilot, epsilon=2.0, draws=4
     )
-    assert "4 distributions that go with it" in found.assumed
+    assert "4 distributions that fit it" in found.assumed
     with pytest.raises(ParameterError, match="not both"):
         plan(tasks=80, workers=20, domain=pilot.domain, pilot=pilot, quality={"accuracy": 0.8})
 

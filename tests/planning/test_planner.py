@@ -81,8 +81,8 @@ def test_numbers_are_planned_with_too():
 def test_what_cannot_be_planned_with_is_said():
     found = plan(**SMALL, mechanisms=["one-layer", "laplace"], epsilon=[1.0, 2.0])
     assert [row.mechanism for row in found.private] == ["one-layer"] * 2
-    assert "laplace was left out at epsilon 1" in found.skipped[0]
-    with pytest.raises(ParameterError, match="laplace was left out"):
+    assert "laplace was dropped at epsilon 1" in found.skipped[0]
+    with pytest.raises(ParameterError, match="laplace was dropped"):
         plan(**SMALL, mechanisms="laplace")
     sketch = {**SMALL, "domain": NUMBERS}
     with pytest.raises(ParameterError, match="cannot read it"):

@@ -62,9 +62,9 @@ def test_records_within_a_state_come_back(checkpoint):
     [
         ({"store": "other"}, "was made with another store"),
         ({"known_truths": "other"}, "was made with other known truths"),
-        ({"method": qc.WeightedVote(smoothing=2)}, r'is of {"method": "weighted-vote"'),
-        ({"method": qc.DawidSkene()}, "this run of"),
-        ({"method": qc.WeightedVote(max_iter=1)}, "has 2 iterations, max_iter is 1"),
+        ({"method": qc.WeightedVote(smoothing=2)}, r'belongs to {"method": "weighted-vote"'),
+        ({"method": qc.DawidSkene()}, "but this run uses"),
+        ({"method": qc.WeightedVote(max_iter=1)}, "has 2 iterations, but max_iter is 1"),
     ],
 )
 def test_another_run_is_refused(checkpoint, change, words):
@@ -114,11 +114,11 @@ def test_notes_that_are_wrong(checkpoint, note, words):
         ({"weights": np.zeros(2)}, "weights is float64"),
         ({"accuracy": np.float64(0.5)}, r"accuracy is float64 of shape \(\)"),
         ({"weights": np.array(["a", "b"])}, "weights is <U1"),
-        ({"ability": np.zeros(2)}, "it holds ability, accuracy, weights, not accuracy, weights"),
+        ({"ability": np.zeros(2)}, "it contains ability, accuracy, weights, not accuracy, weights"),
         ({"history": np.zeros((2, 2))}, "history is float64 of shape"),
         ({"history": np.array(["a", "b"])}, "history is <U1"),
         ({"history": np.float64(1)}, "history is float64 of shape"),
-        ({"note": np.array("[1]")}, "its note is not of a checkpoint"),
+        ({"note": np.array("[1]")}, "its note does not describe a checkpoint"),
     ],
 )
 def test_arrays_of_another_kind(checkpoint, change, words):

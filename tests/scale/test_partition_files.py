@@ -141,12 +141,12 @@ def test_what_was_written_is_right(store, arrays, tmp_path):
 @pytest.mark.parametrize(
     ("name", "place", "value", "words"),
     [
-        ("offsets", 0, 1, "offsets do not rise from 0"),
-        ("offsets", -1, 2**40, "offsets do not rise"),
-        ("offsets", 2, -5, "offsets do not rise"),
+        ("offsets", 0, 1, "offsets do not increase from 0"),
+        ("offsets", -1, 2**40, "offsets do not increase"),
+        ("offsets", 2, -5, "offsets do not increase"),
         ("worker_codes", 3, 12, "a code is not below 12"),
         ("worker_codes", 3, -1, "a code is not below 12"),
-        ("values", 0, 3, "a value is none of 'no', 'perhaps', 'yes'"),
+        ("values", 0, 3, "a value is not in 'no', 'perhaps', 'yes'"),
         ("draws", 0, 1, "hashes of the ids"),
     ],
 )
@@ -176,7 +176,7 @@ def test_arrays_of_another_kind(store, arrays, tmp_path, name, change):
 
 def test_a_task_longer_than_the_longest(store, arrays, tmp_path):
     arrays["offsets"][1:-1] = arrays["offsets"][-1]
-    with pytest.raises(FormatError, match=r"offsets\.npy: a task has \d+ answers, the longest"):
+    with pytest.raises(FormatError, match=r"offsets\.npy: a task has \d+ answers; the maximum"):
         rewrite(store, arrays, tmp_path)
 
 
@@ -193,7 +193,7 @@ def test_numbers_beyond_the_ends(crowd_files, tmp_path, name):
     store = partition_parquet(path, tmp_path / "s", domain=domain, partitions=2)
     note = store.folder / "store.json"
     note.write_text(json.dumps(json.loads(note.read_text()) | {"high": 0.5}))
-    with pytest.raises(FormatError, match=r"values\.npy: a number is not from .* to 0\.5"):
+    with pytest.raises(FormatError, match=r"values\.npy: a number is outside .* to 0\.5"):
         Store.open(store.folder).partition(0)
 
 

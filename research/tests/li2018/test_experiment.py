@@ -113,7 +113,7 @@ def test_tables_2_and_3_tell_what_is_computed(tmp_path):
     exact = private.set_index(["mechanism", "claimed_epsilon"])["exact_epsilon_mean"]
     assert exact[TWO, 0.0].iloc[0] == pytest.approx(np.log(5))
     assert exact["two-layer*", 1.0].iloc[0] == pytest.approx(1.0, abs=1e-3)
-    assert ["two-layer* was left out at epsilon 0" in one for one in result.skipped] == [True]
+    assert ["two-layer* was dropped at epsilon 0" in one for one in result.skipped] == [True]
     changes, _, errors, *rest = told = tell_error_changes(frame)
     assert len(changes) == len(errors) == 11
     guess = frame.loc[frame["method"] == "constant", "error_rate"].iloc[0]

@@ -300,7 +300,7 @@ class Attack:
 
     def _by_distribution(self, sides: Sequence[Observed], numbers: Sequence[Floats]) -> Statistic:
         if self.score is None:
-            return _learnt("a learnt projection", numbers, learn_projection)
+            return _learnt("a learned projection", numbers, learn_projection)
         scores = [self.score(side) for side in sides]
         one, other = (np.where(np.isnan(score), 0.0, score) for score in scores)
         return Statistic(name="the public distribution", one=one, other=other, by_distribution=True)
@@ -385,7 +385,7 @@ def alone(attack: Attack) -> Attack:
     """Return the attack on a few devices that are called one by one."""
     return evolve(
         attack,
-        name=f"{attack.name}, each device by itself",
+        name=f"{attack.name}, each device separately",
         share=1.0,
         workers=DEVICES,
         alone=True,

@@ -183,7 +183,7 @@ class AuditReport:
 
     def draw(self, axes: Any) -> None:
         """Draw the curve and the claimed and stated losses into Matplotlib axes."""
-        label = "least delta, exact" if self.curve_exact else "delta is at least this: proven"
+        label = "exact delta" if self.curve_exact else "proven lower bound of delta"
         axes.plot(*self.curve, color="C0", label=label)
         for name, epsilon, delta, look in (
             ("stated", self.stated_epsilon, self.stated_delta, "C2s"),
@@ -231,7 +231,7 @@ class AuditReport:
         claim = f"epsilon = {self.claimed_epsilon:.4g}"
         if self.guarantee.claimed_delta:
             claim += f" with delta = {self.guarantee.claimed_delta:.3g}"
-        return f"{claim}; " + ("the claim holds" if self.claim_holds else "it does not hold")
+        return f"{claim}; the claim is " + ("valid" if self.claim_holds else "violated")
 
     def _stated(self) -> str:
         guarantee = self.guarantee
@@ -240,7 +240,7 @@ class AuditReport:
             for epsilon in (self.stated_epsilon, guarantee.total_epsilon)
         )
         return f"{one} about one of them, {row} about all together; participation is " + (
-            "protected alike" if guarantee.participation_protected else "not protected"
+            "equally protected" if guarantee.participation_protected else "not protected"
         )
 
     def _pair(self, epsilon: str) -> str:
@@ -250,7 +250,7 @@ class AuditReport:
 
     def _exact(self) -> str:
         if self.exact_epsilon is None or self.exact_total_epsilon is None:
-            return "not known; the public numbers do not give it"
+            return "unknown; the public numbers do not determine it"
         text = f"epsilon = {show_loss(self.exact_epsilon)} about one"
         if self.stated_delta:
             text += " without any delta"
@@ -264,9 +264,9 @@ class AuditReport:
             text += f" at the stated delta, delta at least {self.proven_delta:.3g} at that epsilon"
         kind = "simulated" if self.simulated else "real"
         return (
-            f"{text}, and epsilon at least {self.proven_total_epsilon:.3f} about all, with "
-            f"{self.confidence:.4g} confidence; told apart best: {self.attack}, from the {kind} "
-            f"reports of {self.draws:,} workers a side, by {self.statistic}"
+            f"{text}, and at least {self.proven_total_epsilon:.3f} about all, with "
+            f"{self.confidence:.4g} confidence; best attack: {self.attack}, on the {kind} reports "
+            f"of {self.draws:,} workers per side, by {self.statistic}"
         )
 
     def _devices(self) -> str:
@@ -276,14 +276,14 @@ class AuditReport:
         start = f"of {devices.messages:,} messages from equal answers "
         if devices.reused:
             return (
-                f"{start}{devices.equal_pairs:,} pairs are equal, which fresh randomness makes so "
-                f"with a probability of at most {devices.surprise:.2g}"
+                f"{start}{devices.equal_pairs:,} pairs are equal; with fresh randomness the "
+                f"probability of this is at most {devices.surprise:.2g}"
             )
-        return f"{start}no more are equal than may be by chance"
+        return f"{start}no more are equal than chance explains"
 
     def _verdict(self) -> str:
         if self.holds:
-            return "not refuted; nothing that was found exceeds what is stated"
+            return "not refuted; no measured loss exceeds the guarantee"
         if self._reused:
             return "BROKEN; randomness is missing, or used more than once"
-        return "BROKEN; the mechanism loses more than its guarantee states"
+        return "BROKEN; the privacy loss exceeds the guarantee"

@@ -197,7 +197,7 @@ def _load_installed(point: EntryPoint) -> TyperCommand:
 app = typer.Typer(
     name="quietcrowd",
     cls=Application,
-    help="Find what is true from a crowd's answers without anyone having to see them.",
+    help="Infer the truth from a crowd's answers without anyone having to see them.",
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -219,7 +219,7 @@ def _options_of_all(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Find what is true from a crowd's answers without anyone having to see them."""
+    """Infer the truth from a crowd's answers without anyone having to see them."""
 
 
 def run(words: list[str]) -> int:
@@ -266,7 +266,7 @@ def _format_error(error: Exception) -> str:
     if failures is not None and failures.cause_of(error) is not None:
         return f"the database cannot be used: {failures.explain(error)}"
     kind = type(error).__name__
-    return f"{kind}: {error}. This is our fault; {DEBUG}=1 shows where it was."
+    return f"{kind}: {error}. This is a bug. Set {DEBUG}=1 for a traceback."
 
 
 def _show_warning(message: Any, *_: Any, **__: Any) -> None:

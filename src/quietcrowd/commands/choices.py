@@ -53,7 +53,7 @@ def _choice(
     return option(
         *flags,
         metavar="NAMES" if several else "NAME",
-        help=f"{f'Of {listed}; by commas or repeated.' if several else f'One of {listed}.'} {more}",
+        help=f"{f'Of {listed}; comma-separated.' if several else f'One of {listed}.'} {more}",
         autocompletion=lambda: list(known),
         default=default,
     )
@@ -63,8 +63,8 @@ def mechanism_option(*, several: bool = False, default: Any = None) -> Any:
     """Declare the option for a mechanism, or for several."""
     known = [*MECHANISMS, BEST]
     more = (
-        "Parameters after colons: laplace:fill=midpoint. best: the one of least error under "
-        "public facts, as best:workers=50:prior=no=0.9."
+        "Parameters after colons: laplace:fill=midpoint. best minimizes the error under public "
+        "facts: best:workers=50:prior=no=0.9."
     )
     flags = ("--mechanism", "-m")
     listed = ", ".join(known)
@@ -76,7 +76,7 @@ def method_option(*, several: bool = False, default: Any = None) -> Any:
     more = "Parameters after colons: crh:loss=absolute."
     if not several:
         more += (
-            " Default: noise-aware for labels, and for numbers whose noise it knows; else "
+            " Default: noise-aware for labels, and for numbers with noise that it supports; else "
             "weighted-vote or weighted-mean."
         )
     known = METHODS
@@ -98,7 +98,7 @@ OPTIONS_OF = {"max_iter": "--max-iter", "random_state": "--seed"}
 def _list_methods() -> str:
     """List all methods with their parameters, marked so that the help keeps the line breaks."""
     width = max(map(len, METHODS))
-    lines = ["\b", "Methods, and their parameters besides tol:"]
+    lines = ["\b", "Methods, and their parameters except tol:"]
     lines += [f"  {name:<{width}}  {own}".rstrip() for name, own in METHODS.items()]
     return "\n".join(lines)
 

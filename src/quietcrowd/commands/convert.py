@@ -115,15 +115,15 @@ class Convert(StoreOptions, DescriptionOptions):
         metavar="IN... [OUT]",
         help="Input and output; - is a standard stream. Without OUT, CSV is printed.",
     )
-    from_format: str | None = _format("--from", "Format of IN, if its name and header do not tell")
-    to_format: str | None = _format("--to", "Format of OUT, if its name does not tell", STORE)
+    from_format: str | None = _format("--from", "Format of IN, if its name does not select it")
+    to_format: str | None = _format("--to", "Format of OUT, if its name does not select it", STORE)
     question: str | None = options.QUESTION
     columns: str = options.COLUMNS
     include_rejected: bool = option(help="Include rejected answers.", default=False)
     label_config: Path | None = options.NEW_LABEL_CONFIG
     multi_label: str | None = option(
         metavar="LABELS",
-        help="All labels, if answers are sets of them: cat,dog. Each becomes a question.",
+        help="All labels, if answers are sets: cat,dog. Each label becomes a question.",
         default=None,
     )
     separator: str | None = option(
@@ -238,8 +238,8 @@ def _write_plain(
     formulas = count_formulas(table) if _is_spreadsheet(target) else 0
     if formulas:
         note(
-            f"cells that begin as formulas of spreadsheets do: {formulas:,}; a ' stands before "
-            "them in the file, and goes away where quietcrowd reads it"
+            f"cells that a spreadsheet would read as formulas: {formulas:,}. The file has a ' "
+            "before each; quietcrowd removes it on reading."
         )
 
 
@@ -283,7 +283,7 @@ def _print_other_columns(
     names = read_names(source, file_format) or []
     others = [name for name in names if name not in resolve(source, names, columns).values()]
     if others:
-        note(f"left out: columns {', '.join(others)}")
+        note(f"dropped columns: {', '.join(others)}")
 
 
 def _questions_of(
@@ -296,7 +296,7 @@ def _questions_of(
     known, column, hint = options.split(labels), table["label"], ""
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         if separator is None:
-            hint = f" Labels are taken to stand between {SEPARATOR!r}; --separator names another."
+            hint = f" Labels are separated by {SEPARATOR!r}; --separator sets another separator."
             separator = SEPARATOR
         if find_format(source, file_format).name not in LIST_FORMATS:
             table = table.set_column(2, "label", pc.fill_null(column, ""))
@@ -307,7 +307,7 @@ def _questions_of(
             "commands.in-source-with-hint", source=source, error=error, hint=hint
         ) from None
     note(
-        f"{counted(len(known), 'label')}: a task becomes {counted(len(known), 'question')}. What a "
-        f"worker loses about it is {len(known)} times the epsilon of one answer."
+        f"{counted(len(known), 'label')}: a task becomes {counted(len(known), 'question')}. A "
+        f"worker's privacy loss for it is {len(known)} times the epsilon of one answer."
     )
     return answers.to_frame("pyarrow")

@@ -82,11 +82,11 @@ def _print(found: Description) -> None:
         ("workers", found.workers),
         ("answers", found.answers),
         ("rows that repeat a worker's answer to a task", found.repeated),
-        ("  of these with another label than the first", found.contradicting),
+        ("  of these with a label that differs from the first", found.contradicting),
         ("rows without a label", found.missing),
         *((("known truths", found.truths),) if found.truths else ()),
         *(
-            (("  of tasks that nobody answered", found.unanswered_truths),)
+            (("  of tasks without answers", found.unanswered_truths),)
             if found.unanswered_truths
             else ()
         ),
@@ -99,7 +99,7 @@ def _print(found: Description) -> None:
         out.print()
         out.print(_labels(found))
     if found.right is not None:
-        out.print(f"\nRight, of the answers to tasks of known truth: {found.right:.1%}")
+        out.print(f"\nCorrect answers to tasks with known truth: {found.right:.1%}")
 
 
 def _spreads(found: Description) -> Any:

@@ -130,13 +130,13 @@ def _has_types(path: Path) -> bool:
 
 def _print_domain(domain: Domain) -> None:
     if not isinstance(domain, FiniteDomain):
-        note("Answers are taken for numbers. For labels say --labels.")
+        note("Answers are read as numbers. For labels use --labels.")
         return
     names = [str(label) for label in domain.labels]
     shown = ", ".join(names[:MOST_NAMES]) + (", ..." if len(names) > MOST_NAMES else ".")
     numbers = all(name.lstrip("-").isdigit() for name in names) and len(names) > MOST_NAMES
-    advice = " For numbers say --between LOW,HIGH." * numbers
-    note(f"{counted(len(names), 'label')}, as they occur: {shown}{advice}")
+    advice = " For numbers use --between LOW,HIGH." * numbers
+    note(f"{counted(len(names), 'label')} in the file: {shown}{advice}")
 
 
 def _as_numbers_or_labels(texts: pa.Array) -> pa.Array:
@@ -167,8 +167,8 @@ def print_dropped(dropped: DroppedRows) -> None:
     """Print how many non-private answers were dropped, if any."""
     if dropped.duplicates or dropped.out_of_domain:
         note(
-            f"left out: {counted(dropped.duplicates, 'repeated answer')}, "
-            f"{dropped.out_of_domain:,} that are missing or not possible"
+            f"dropped: {counted(dropped.duplicates, 'repeated answer')}, "
+            f"{dropped.out_of_domain:,} missing or invalid"
         )
 
 

@@ -65,8 +65,8 @@ class Infer(PlainAnswers):
 
     reports: list[Path] = argument(
         metavar="REPORTS",
-        help="Files of reports of one mechanism; or one of answers, with --non-private. Or a "
-        "store. - is standard input.",
+        help="Files of reports of one mechanism, one file of answers (with --non-private), or a "
+        "store; - is standard input.",
     )
     method: str | None = method_option()
     gold: Path | None = options.GOLD
@@ -89,7 +89,7 @@ class Infer(PlainAnswers):
     )
     checkpoint: Path | None = option(
         metavar="FILE",
-        help="Saves the state, to resume the inference of a store.",
+        help="File for the state, to resume the inference of a store.",
         default=None,
     )
     dask: str | None = options.DASK

@@ -109,9 +109,10 @@ class TwoLayerChoice:
         if self.quietly:
             return mechanism
         note(
-            f"two-layer: low = {low:.4f} and high = {high:.4f}, with which one of "
-            f"{counted(self.answers, 'answer')} loses at most epsilon = {epsilon:g}. With "
-            "two-layer:low=0 the same epsilon is claimed as in the paper, and more is lost."
+            f"two-layer: low = {low:.4f} and high = {high:.4f}. One of "
+            f"{counted(self.answers, 'answer')} has a privacy loss of at most epsilon = "
+            f"{epsilon:g}. With two-layer:low=0 this is only the claim of the paper, and the loss "
+            "is larger."
         )
         return mechanism
 

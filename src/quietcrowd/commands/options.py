@@ -31,30 +31,30 @@ def output_option(text: str = "") -> Any:
         "--output",
         "-o",
         metavar="FILE",
-        help=f"{text}Ends in .csv, .tsv, .parquet, .jsonl or .xlsx; .csv.gz, .tsv.gz, .jsonl.gz. "
-        "- is standard output.",
+        help=f"{text}A .csv, .tsv or .jsonl file (also .gz), .parquet or .xlsx; - is standard "
+        "output.",
         default=None,
     )
 
 
 BETWEEN = option(
-    metavar="LOW,HIGH", help="Public bounds, where answers are numbers: 0,10.", default=None
+    metavar="LOW,HIGH", help="Public bounds, if answers are numbers: 0,10.", default=None
 )
 COLUMNS = option(
     metavar="TASK,WORKER,LABEL",
-    help="Names of the columns of plain answers, by commas.",
+    help="Column names of non-private answers, comma-separated.",
     default=USUAL_COLUMNS,
 )
 WITHDRAWAL_LOG = option(
     metavar="URL",
     envvar="QUIETCROWD_WITHDRAWAL_LOG",
-    help="The journal of who left, outside of the database and its copies: sqlite:///FILE, "
-    "postgresql://USER@HOST/OTHER or none. Default: a file beside that of SQLite.",
+    help="Journal of withdrawals, outside the database and its copies: sqlite:///FILE, "
+    "postgresql://USER@HOST/OTHER or none. Default: a file next to the SQLite database.",
     default=None,
 )
 ACCEPT_LOST_WITHDRAWAL_LOG = option(
-    help="Give it once if the journal of who left was lost: workers who left before come "
-    "back with a copy. Uses what is at --withdrawal-log, or a new journal.",
+    help="Accept once that the journal of withdrawals was lost. A copy then restores withdrawn "
+    "workers. Uses the journal at --withdrawal-log, or a new one.",
     default=False,
 )
 DUPLICATES = duplicates_option(
@@ -65,38 +65,36 @@ EPSILON = option(
 )
 QUESTION = option(
     metavar="NAME",
-    help="Which answers are meant, where a file of MTurk, Toloka or Label Studio has several.",
+    help="Question to read from a file of MTurk, Toloka or Label Studio with several.",
     default=None,
 )
 GOLD = option(
     metavar="FILE",
-    help="Known truths of some tasks, columns task and label; they are not changed.",
+    help="Known truths of some tasks, with columns task and label; they stay unchanged.",
     default=None,
 )
 JSON = option("--json", help="Print JSON.", default=False)
 MAX_ITER = option(metavar="NUMBER", help="Maximum number of iterations.", default=None)
 NEW_LABEL_CONFIG = option(
     metavar="FILE",
-    help="Write the config of a project of Label Studio too, for its file of tasks.",
+    help="Also write the config of a Label Studio project, for its file of tasks.",
     default=None,
 )
 OUTPUT = output_option()
-NON_PRIVATE = option(help="The file or folder holds plain answers, not reports.", default=False)
+NON_PRIVATE = option(help="The input contains non-private answers, not reports.", default=False)
 DASK = option(
     metavar="ADDRESS",
-    help="A Dask cluster that works on a store: tcp://host:port, or local:N for N processes "
-    "here. Default: threads of this process.",
+    help="Dask cluster for a store: tcp://host:port, or local:N for N processes on this machine. "
+    "Default: threads of this process.",
     default=None,
 )
 SIMULATE = option(
     min=0,
     metavar="SEED",
-    help="Reproducible noise for experiments; protects nobody.",
+    help="Reproducible noise for experiments; protects no one.",
     default=None,
 )
-DROP_INVALID = option(
-    help="Skip and count answers that are missing or not possible.", default=False
-)
+DROP_INVALID = option(help="Drop and count missing and invalid answers.", default=False)
 
 
 @option_group("Possible answers")
@@ -104,11 +102,11 @@ class PossibleAnswers:
     """Options for the domain of answers."""
 
     labels: str | None = option(
-        metavar="LABELS", help="All possible answers, public, by commas: no,yes.", default=None
+        metavar="LABELS", help="All possible answers, comma-separated: no,yes.", default=None
     )
     levels: str | None = option(
         metavar="NUMBERS",
-        help="Numeric levels, increasing, instead of labels: 1,2,3.",
+        help="Increasing numeric levels, instead of labels: 1,2,3.",
         default=None,
     )
     between: str | None = BETWEEN

@@ -41,7 +41,7 @@ class StoreOptions(PossibleAnswers, OnServer):
     )
     campaign: str | None = option(
         metavar="CAMPAIGN",
-        help="Id of a campaign whose reports are stored, instead of files.",
+        help="Id of a campaign; stores its reports, instead of files.",
         callback=lambda one: None if one is None else check_id(one),
         default=None,
     )
@@ -103,13 +103,13 @@ def _few_rows_each(file: Path) -> int:
 def _print(store: Store) -> None:
     print_dropped(store.dropped)
     left_out = store.dropped.null_reports
-    null = f"{counted(left_out, 'NULL report')} left out; " * bool(left_out)
+    null = f"{counted(left_out, 'NULL report')} dropped; " * bool(left_out)
     note(
         f"{counted(store.tasks, 'task')}, {counted(len(store.workers), 'worker')}, "
         f"{counted(len(store), 'answer')}; {null}"
         f"{counted(len(store.partitions), 'partition')} written to {store.folder}."
     )
     if store.mechanism is None:
-        note("The store holds the answers themselves: who can read the folder can read them.")
+        note("The store contains non-private answers. Anyone with access to it can read them.")
     elif store.simulated:
-        note("These reports are simulated: they protect nobody.")
+        note("These reports are simulated and protect no one.")

@@ -45,7 +45,7 @@ class AssumedCrowd:
     """Assumptions about workers; the names of the fields are those of `quality` of `plan`."""
 
     guessers: float | None = _number(
-        "--guessing-share", text="Fraction of workers who guess. Default: 0.1."
+        "--guessing-share", text="Fraction of guessing workers. Default: 0.1."
     )
 
 

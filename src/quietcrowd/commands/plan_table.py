@@ -29,7 +29,7 @@ from quietcrowd.planning.planner import DRAWS_WITH_PILOT, default_makers
 from quietcrowd.privacy.guarantee import show_loss
 
 _UNSURE = (
-    ". This is not precise to 3 %: the error barely changes there, or --simulations is too small"
+    ". This is not accurate to 3 %: the error barely changes there, or --simulations is too small"
 )
 _SCORES = {"error_rate": "error rate", "mae": "mean absolute error"}
 SHOWN_MEETING = 3
@@ -45,7 +45,7 @@ def print_plan(plan: CampaignPlan, *, errors: bool = False) -> None:
     out.print(f"{title}, {plan.draws} crowds simulated for each size", soft_wrap=True)
     _say(f"Assumed: {plan.assumed}.", place)
     out.print()
-    heads = ("epsilon,\nanswer", "epsilon,\nworker", "workers", "answers\nof each")
+    heads = ("epsilon,\nanswer", "epsilon,\nworker", "workers", "answers\neach")
     table = plain_table("mechanism", *heads, "error", "90 %\ninterval", numeric_from=1)
     for row in plan.rows:
         table.add_row(
@@ -84,7 +84,7 @@ def _mark(plan: CampaignPlan, row: PlanRow) -> str:
 def _notes(plan: CampaignPlan) -> list[str]:
     guesses = sorted({_number(row.constant) for row in plan.rows})
     between = guesses[0] if len(guesses) == 1 else f"{guesses[0]} to {guesses[-1]}"
-    marks = " †: not below that." if any(row.useless for row in plan.private) else ""
+    marks = " †: not below this guess." if any(row.useless for row in plan.private) else ""
     notes = [f"The best constant guess: {between}.{marks}"]
     if plan.target is None:
         return notes
@@ -93,7 +93,7 @@ def _notes(plan: CampaignPlan) -> list[str]:
         return [
             *notes,
             f"No row reaches {plan.target:g}; the nearest is {_number(best.error)}: "
-            f"{_row_text(best)}. Take more workers, more answers, or more epsilon.",
+            f"{_row_text(best)}. Use more workers, more answers, or a larger epsilon.",
         ]
     told = "; ".join(_row_text(row) for row in plan.meeting[:SHOWN_MEETING])
     return [*notes, f"*: reaches {plan.target:g}. With the fewest answers: {told}."]
@@ -102,7 +102,7 @@ def _notes(plan: CampaignPlan) -> list[str]:
 def _row_text(row: PlanRow) -> str:
     return (
         f"{row.mechanism} at epsilon {show_loss(row.epsilon, 3)}, {row.workers:,} workers, "
-        f"{row.answers:,} answers of each"
+        f"{row.answers:,} answers each"
     )
 
 
@@ -125,7 +125,7 @@ def print_expected_errors(
         epsilon=exact_loss(mechanism, size, "answer"),
     )
     print_plan(found, errors=True)
-    note("Other crowds, more workers, another epsilon: quietcrowd plan --help.")
+    note("For other crowds, more workers, or another epsilon, see quietcrowd plan --help.")
 
 
 def print_minimum(
@@ -187,9 +187,9 @@ def print_minimum(
 
 def _say_least(row: dict[str, Any], what: str, per: str) -> None:
     _say_in_lines(
-        f"{row['mechanism']}: an expected error of {row['target']:g} takes {row['workers']:,} "
-        f"workers with {row['answers']:,} answers of each, at epsilon {row['epsilon']:.3g} per "
-        f"{per} ({what}: {row['low']:.3g} to {row['high']:.3g} in nine cases of ten, by "
+        f"{row['mechanism']}: an expected error of {row['target']:g} needs {row['workers']:,} "
+        f"workers with {row['answers']:,} answers each, at epsilon {row['epsilon']:.3g} per "
+        f"{per} ({what}: 90 % interval {row['low']:.3g} to {row['high']:.3g}, from "
         f"{row['crowds']:,} crowds){'' if row['sure'] else _UNSURE}"
     )
 

@@ -81,11 +81,11 @@ def closing_words(
     tasks, workers, answers = counts
     parts = [
         f"{counted(known, 'truth')} known; " * bool(known),
-        f"{counted(null_reports, 'NULL report')} left out; " * bool(null_reports),
+        f"{counted(null_reports, 'NULL report')} dropped; " * bool(null_reports),
         "" if tied is None else f"{tied:,} tied; ",
         f"method {estimate.method.name}, by default; " * by_default,
     ]
-    end = "converged" if estimate.converged else "NOT converged: try more with --max-iter"
+    end = "converged" if estimate.converged else "NOT converged: increase --max-iter"
     return (
         f"{counted(tasks, 'task')}, {counted(workers, 'worker')}, {counted(answers, 'answer')}; "
         f"{''.join(parts)}{counted(estimate.n_iter, 'iteration')}, {end}."
@@ -95,7 +95,7 @@ def closing_words(
 def announce_exact_noise(draws: int, pace: int = DRAWS_A_SECOND) -> None:
     """Print how long exact noise will take, at `pace` samples per second, if that is long."""
     if draws > SLOW * pace:
-        note(f"Drawing {draws:,} exact numbers of noise: about {draws / pace:,.0f} s.")
+        note(f"Sampling {draws:,} exact noise values: about {draws / pace:,.0f} s.")
 
 
 def print_guarantee(
@@ -124,19 +124,19 @@ def print_guarantee(
     note(str(mechanism.guarantee(answers=max(1, busiest), tasks=tasks)))
     if left_out and not mechanism.participation_protected:
         note(
-            f"Not covered by this: that no report comes of {counted(left_out, 'row')} tells that "
-            "the answer was missing or not possible."
+            f"This does not protect {counted(left_out, 'dropped row')}. A missing report reveals "
+            "that the answer was missing or invalid."
         )
-    note("Randomising the same answers once more costs as much once more.")
+    note("Randomizing the same answers again has the same privacy loss again.")
     print_no_signal(mechanism)
     if simulated:
-        note("The noise is simulated: these reports protect nobody.")
+        note("The noise is simulated: these reports protect no one.")
 
 
 def print_no_signal(mechanism: Mechanism) -> None:
     """Print a note if reports do not depend on the answers."""
     if mechanism.is_uninformative:
-        note("Epsilon is 0 or next to it: reports tell nothing, and no truth can be inferred.")
+        note("Epsilon is 0 or almost 0: reports carry no information, and inference is impossible.")
 
 
 def console(width: int | None = None) -> Console:
@@ -177,7 +177,7 @@ def print_frame(frame: pd.DataFrame, way: str) -> None:
         )
     console().print(table)
     if len(frame) > SHOWN:
-        print(f"… and {len(frame) - SHOWN:,} more; write all with {way}")
+        print(f"… and {len(frame) - SHOWN:,} more; write all rows with {way}")
 
 
 def print_csv(frame: pd.DataFrame) -> None:

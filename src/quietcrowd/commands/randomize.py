@@ -33,7 +33,7 @@ from quietcrowd.mechanisms import Mechanism, Reports
 class Randomize(Privacy, PlainAnswers):
     """Randomize answers, as the workers' devices do.
 
-    Overwrites nothing: fresh noise on the same answers reveals more of them.
+    It overwrites nothing, because fresh noise on the same answers reveals more of them.
 
     Example: quietcrowd randomize answers.csv --labels no,yes -e 1 -o reports.parquet
 
@@ -46,20 +46,19 @@ class Randomize(Privacy, PlainAnswers):
     """
 
     answers: Path = argument(
-        metavar="ANSWERS", help="File of answers, dataset folder, or store; - is standard input."
+        metavar="ANSWERS", help="File of answers, dataset directory, or store; - is standard input."
     )
     output: Path | None = options.output_option("Required. ")
     all_tasks: Path | None = option(
         metavar="FILE",
-        help="The public list of all tasks, in a column task; for mechanisms that hide who "
-        "answered.",
+        help="Public list of all tasks, in a column task, for mechanisms that hide participation.",
         default=None,
     )
     all_workers: Path | None = option(
-        metavar="FILE", help="All workers there are, in a column worker.", default=None
+        metavar="FILE", help="List of all workers, in a column worker.", default=None
     )
     participation_is_public: bool = option(
-        help="Randomise although rows were skipped: all may know whose answers were not possible.",
+        help="Randomize despite dropped rows; which answers were invalid is public.",
         default=False,
     )
     simulate: int | None = options.SIMULATE

@@ -277,7 +277,7 @@ class Experiment:
                 try:
                     mechanism = maker(domain=domain, epsilon=epsilon)
                 except ParameterError as error:
-                    skipped.append(f"{name} was left out at epsilon {epsilon:g}: {error}")
+                    skipped.append(f"{name} was dropped at epsilon {epsilon:g}: {error}")
                     continue
                 yield _Cell(label=name, claimed_epsilon=epsilon, mechanism=mechanism)
                 exact = mechanism.guarantee(answers=sizes.mean, tasks=sizes.tasks).epsilon
@@ -285,7 +285,7 @@ class Experiment:
                     continue
                 seen.add(exact)
                 if exact > MAX_EPSILON or not isinstance(domain, FiniteDomain):
-                    skipped.append(f"{EQUAL_EXACT} was left out at an exact epsilon of {exact:.4g}")
+                    skipped.append(f"{EQUAL_EXACT} was dropped at an exact epsilon of {exact:.4g}")
                     continue
                 honest = RandomizedResponse(
                     domain=domain,

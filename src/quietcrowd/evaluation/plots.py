@@ -58,7 +58,7 @@ SCORE_NAMES = {
     "error_rate": "error rate",
     "mae": "mean absolute error",
     "rmse": "root mean square error",
-    "weight_distance": "distance of the weights from the plain ones",
+    "weight_distance": "distance to the weights without noise",
 }
 
 
@@ -203,7 +203,7 @@ def plot_task_densities(
     axes.set_xlabel("claim")
     axes.set_ylabel("density")
     axes.grid(alpha=0.3)
-    title = f"{_short(task)}\nfor the collector's eyes only: made from raw claims"
+    title = f"{_short(task)}\nfrom raw claims, only for the collector"
     axes.set_title(title, fontsize="medium", parse_math=False)
     save_with_legend(figure, [axes], path)
 

@@ -275,13 +275,13 @@ def check_target(path: Path, file_format: str | None = None) -> None:
     files.check_folder(path)
 
 
-_WRITE_A_TABLE = "write a table, whose name ends in .csv, .tsv, .parquet, .jsonl or .xlsx"
+_WRITE_A_TABLE = "write a table with a name that ends in .csv, .tsv, .parquet, .jsonl or .xlsx"
 
 
 def _check_is_table(path: Path) -> None:
     kind = _by_suffix(path)
     if kind is None or kind.platform:
-        made = f"; quietcrowd convert makes {kind.title} of it" if kind and kind.written else ""
+        made = f"; quietcrowd convert makes {kind.title} from it" if kind and kind.written else ""
         raise FormatError(
             "formats.format-needs-a-table", path=path, write_a_table=_WRITE_A_TABLE, made=made
         )

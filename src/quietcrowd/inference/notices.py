@@ -91,11 +91,11 @@ def _convergence_warnings(method: TruthInference, result: LoopResult) -> Iterato
 def _ignored(method: TruthInference, mechanism: Any) -> NoiseIgnoredWarning:
     more = ""
     if method.corrects_quality:
-        more += " Only the workers' quality is corrected for the noise, where it can be."
+        more += " It corrects only the workers' quality for the noise, if possible."
     if mechanism.every_task:
         more += " Every worker reports every task: noise for a missing answer counts as an answer."
     if _has_known_distribution(mechanism):
-        more += " NoiseAware knows the noise (on the command line: --method noise-aware)."
+        more += " NoiseAware corrects for the noise (on the command line: --method noise-aware)."
     return NoiseIgnoredWarning(
         "inference.noise-not-modelled",
         type_name=type(method).__name__,

@@ -159,8 +159,8 @@ class MatrixFactorization(Mechanism):
 
     name: ClassVar[str] = "matrix-factorization"
     no_memo: ClassVar[str] = (
-        "its numbers stand for all answers together, and one that is edited under the same noise "
-        "would show by how much they changed. Send its reports once and keep nothing, or take "
+        "its numbers represent all answers together. Editing an answer under the same noise would "
+        "reveal the size of the change. Send its reports once and store nothing, or use "
         "LaplaceMechanism"
     )
     domain: Ordinal | Interval = field(validator=bounded_domain)

@@ -90,17 +90,18 @@ class MechanismRanking:
         """Sentence that justifies the best mechanism."""
         first, size, facts = self.rows[0], self.facts.size, self.facts
         labels = isinstance(facts.domain, FiniteDomain)
-        score = "share of wrong labels" if labels else "mean absolute error"
-        beside = (
-            f", that of {self.rows[1].name} {self.rows[1].times_least:.2f} times that"
+        score = "error rate" if labels else "mean absolute error"
+        second = (
+            f", that of {self.rows[1].name} is {self.rows[1].times_least:.2f} times as large"
             if len(self.rows) > 1
             else ""
         )
         return (
             f"{first.name} has the least {score} at epsilon {facts.epsilon:g} in {first.draws} "
-            f"drawn crowds of {size.workers:,} workers with {size.answers:,} answers each to "
-            f"{size.tasks:,} tasks: {first.error:.3g}{beside}; without noise {self.plain:.3g}, a "
-            f"constant guess {self.constant:.3g}. Assumed: {facts.assumption.sentence()}."
+            f"simulated crowds of {size.workers:,} workers with {size.answers:,} answers each to "
+            f"{size.tasks:,} tasks: {first.error:.3g}{second}. Without noise it is "
+            f"{self.plain:.3g}, and for a constant guess {self.constant:.3g}. Assumed: "
+            f"{facts.assumption.sentence()}."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -227,7 +228,9 @@ def candidates(facts: PublicFacts) -> tuple[dict[str, Mechanism], list[str]]:
         distribution = _distribution(chosen[name])
         if distribution is not None and distributions.setdefault(distribution, name) != name:
             del chosen[name]
-            left_out.append(f"{name}: its distribution is that of {distributions[distribution]}")
+            left_out.append(
+                f"{name}: its distribution equals that of {distributions[distribution]}"
+            )
     return chosen, left_out
 
 
@@ -252,17 +255,17 @@ def _escaped(label: str) -> str:
 def _why_not(mechanism: Mechanism, facts: PublicFacts) -> str | None:
     size = facts.size
     if not mechanism.independent_reports:
-        return "a worker's reports share noise, and lose more the more there are"
+        return "a worker's reports share noise, so the privacy loss grows with their number"
     guarantee = mechanism.guarantee(answers=size.answers, tasks=size.tasks)
     if guarantee.delta or guarantee.epsilon > facts.epsilon * (1 + 1e-9):
-        return f"one answer loses {guarantee.epsilon:g}, delta {guarantee.delta:g}"
+        return f"one answer has epsilon {guarantee.epsilon:g}, delta {guarantee.delta:g}"
     if mechanism.every_task:
         return "every worker reports every task"
     channel, labels = mechanism.channel, isinstance(facts.domain, FiniteDomain)
     if labels and channel.probabilities is None and channel.sets is None:
         return "its reports are numbers, and the answers are labels"
     if not NoiseAware().models_noise(mechanism):
-        return "the noise-aware method does not know its channel"
+        return "the noise-aware method does not support its channel"
     return None
 
 

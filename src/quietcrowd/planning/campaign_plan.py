@@ -143,9 +143,9 @@ def plot_plan(rows: Sequence[PlanRow], path: Path, *, score: str, target: float 
     panels = figure.subplots(1, len(names), sharey=True, squeeze=False)[0]
     for axes, name in zip(panels, names, strict=True):
         axes.set_title(name, fontsize="medium")
-        axes.set_xlabel("what one answer loses (epsilon)")
+        axes.set_xlabel("privacy loss of one answer (epsilon)")
         _draw(axes, rows, [row for row in private if row.mechanism == name], target)
-    panels[0].set_ylabel(f"{SCORE_NAMES[score]}, with nine campaigns in ten")
+    panels[0].set_ylabel(f"{SCORE_NAMES[score]}, with 90 % interval")
     save_with_legend(figure, panels, path)
 
 
@@ -157,7 +157,7 @@ def _draw(
         line = sorted((r for r in rows if (r.workers, r.answers) == size), key=lambda r: r.epsilon)
         losses = [row.epsilon for row in line]
         colour = f"C{place % 10}"
-        label = f"{size[0]:,} workers, {size[1]:,} answers of each"
+        label = f"{size[0]:,} workers, {size[1]:,} answers each"
         axes.plot(losses, [row.error for row in line], color=colour, marker="o", label=label)
         axes.fill_between(
             losses,

@@ -169,7 +169,7 @@ class LabelCrowd(CrowdAssumption):
     @override
     def sentence(self) -> str:
         if self.accuracies:
-            workers = f"accuracies of {np.mean(self.accuracies):.2f} in the mean"
+            workers = f"a mean accuracy of {np.mean(self.accuracies):.2f}"
         else:
             workers = (
                 f"{self.guessers:.0%} of the workers guess, the others are right in "
@@ -267,7 +267,7 @@ class NumberCrowd(CrowdAssumption):
                 f"standard deviation of {self.error:.3g} (times or by {self.error_factor:g})"
             )
         together = f"{self.shared * self.error:.3g} shared by all answers to a task"
-        return f"{workers}, {together}; truths spread by {self.spread:.3g}"
+        return f"{workers}, {together}; truths with a standard deviation of {self.spread:.3g}"
 
 
 def assumption_for(domain: Domain, quality: Any = None) -> CrowdAssumption:

@@ -91,8 +91,8 @@ class PilotAssumption(CrowdAssumption):
             else f"all answers to a task share up to {MOST_SHARED:g} times a worker's error"
         )
         return (
-            f"a crowd as the pilot's, {len(self.worlds)} distributions that go with it; "
-            f"{together}, which no pilot without truths can tell"
+            f"a crowd like the pilot's, with {len(self.worlds)} distributions that fit it; "
+            f"{together}, which a pilot without truths cannot reveal"
         )
 
 

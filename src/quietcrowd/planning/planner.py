@@ -230,13 +230,13 @@ def _cells(
             try:
                 mechanism = mechanism_within(maker, domain, epsilon, size, per)
             except ParameterError as error:
-                skipped.append(f"{name} was left out at epsilon {epsilon:g}: {error}")
+                skipped.append(f"{name} was dropped at epsilon {epsilon:g}: {error}")
                 continue
             if not (method.models_noise(mechanism) or method.reads_reports(mechanism.channel)):
-                skipped.append(f"{name} was left out: the noise-aware method cannot read it")
+                skipped.append(f"{name} was dropped: the noise-aware method cannot read it")
                 break
             if method.infers_labels(method.truth_domain(mechanism)) != labels:
-                skipped.append(f"{name} was left out: its truths are numbers, the plan's labels")
+                skipped.append(f"{name} was dropped: its truths are numbers, the plan's labels")
                 break
             found.append(PlannedCell(name=name, mechanism=mechanism, size=size))
     return found

@@ -88,7 +88,7 @@ class Checkpoint:
         """Raise unless the note belongs to this run; only `max_iter` may differ."""
         own = self._note()
         if not isinstance(note, dict) or note.get("format") != FORMAT:
-            raise self._wrong("its note is not of a checkpoint")
+            raise self._wrong("its note does not describe a checkpoint")
         if note.get("version") != VERSION:
             raise FormatError(
                 "scale.checkpoint-version",
@@ -104,11 +104,12 @@ class Checkpoint:
         limit = {"max_iterations": None}
         if {**note["method"], **limit} != {**own["method"], **limit}:
             raise self._of_another(
-                f"is of {json.dumps(note['method'])}, this run of {json.dumps(own['method'])}"
+                f"belongs to {json.dumps(note['method'])}, but this run uses "
+                f"{json.dumps(own['method'])}"
             )
         if updates > self.method.max_iter:
             raise self._of_another(
-                f"has {updates:,} iterations, max_iter is {self.method.max_iter:,}"
+                f"has {updates:,} iterations, but max_iter is {self.method.max_iter:,}"
             )
 
     def _of_another(self, what: str) -> ParameterError:
@@ -124,7 +125,7 @@ class Checkpoint:
         expected = dict(_flat(example))
         if set(arrays) != set(expected):
             raise self._wrong(
-                f"it holds {', '.join(sorted(arrays))}, not {', '.join(sorted(expected))}"
+                f"it contains {', '.join(sorted(arrays))}, not {', '.join(sorted(expected))}"
             )
         for field, array in expected.items():
             found = arrays[field]

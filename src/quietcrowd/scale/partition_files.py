@@ -186,12 +186,12 @@ def verify_partition(
         values = arrays[name]
         wide = values.astype(np.float64) if values.dtype == np.float32 else values
         if not domain.holds(wide):
-            raise _damaged(array_path(folder, name), f"a value is none of {domain.describe()}")
+            raise _damaged(array_path(folder, name), f"a value is not in {domain.describe()}")
     _check_ends(array_path(folder, "values"), arrays["values"], summary)
     if digest_of(arrays) != record.digest:
-        raise _damaged(folder, "the digest of the arrays is another one")
+        raise _damaged(folder, "the digest of the arrays differs")
     if not np.array_equal(hash_ids(read_ids(folder, record.tasks)), arrays["draws"]):
-        raise _damaged(folder / IDS, "the hashes of the ids are other ones")
+        raise _damaged(folder / IDS, "the hashes of the ids differ")
 
 
 def _check_kinds(folder: Path, record: PartitionRecord, arrays: Arrays) -> None:
@@ -203,7 +203,7 @@ def _check_kinds(folder: Path, record: PartitionRecord, arrays: Arrays) -> None:
         if array.dtype != kinds.get(name, array.dtype) or array.shape != (length,):
             raise _damaged(
                 array_path(folder, name),
-                f"it holds {array.dtype} of shape {array.shape}, not {length:,} "
+                f"it contains {array.dtype} of shape {array.shape}, not {length:,} "
                 f"{np.dtype(kinds[name]) if name in kinds else 'values'}",
             )
 
@@ -213,17 +213,17 @@ def _check_offsets(
 ) -> None:
     path = array_path(folder, "offsets")
     if offsets[0] != 0 or offsets[-1] != rows or (offsets[1:] < offsets[:-1]).any():
-        raise _damaged(path, f"offsets do not rise from 0 to {rows:,}")
+        raise _damaged(path, f"offsets do not increase from 0 to {rows:,}")
     longest = int(np.diff(offsets).max(initial=0))
     if longest > longest_task:
-        raise _damaged(path, f"a task has {longest:,} answers, the longest {longest_task:,}")
+        raise _damaged(path, f"a task has {longest:,} answers; the maximum is {longest_task:,}")
 
 
 def _check_ends(path: Path, values: npt.NDArray[Any], summary: Summary) -> None:
     if isinstance(summary.domain, NumericDomain) and len(values):
         low, high = summary.domain.numbers(np.array([values.min(), values.max()]))
         if low < summary.low or high > summary.high:
-            raise _damaged(path, f"a number is not from {summary.low!r} to {summary.high!r}")
+            raise _damaged(path, f"a number is outside {summary.low!r} to {summary.high!r}")
 
 
 def _damaged(path: Path, what: str) -> FormatError:

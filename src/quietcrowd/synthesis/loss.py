@@ -19,14 +19,11 @@ from quietcrowd.synthesis.parameters import Parameters
 from quietcrowd.validation import check_delta, check_real, check_whole
 
 ASSUMPTIONS = (
-    "who makes claims about which tasks is public and depends on no claim",
+    "the tasks of each user's claims are public and do not depend on the claims",
     "range, bandwidth and grid do not depend on the claims",
-    "of the same claims nothing else is released",
+    "nothing else about the same claims is released",
 )
-LOOP = (
-    "none: a loop that goes on until enough candidates pass tells of the claims which candidates "
-    "can pass",
-)
+LOOP = ("none: a loop that ends when enough candidates pass reveals which candidates can pass",)
 SHARES = (0.5, 0.1, 0.01, 0.001)
 """Fractions of a probability at which (epsilon, delta) pairs are evaluated."""
 

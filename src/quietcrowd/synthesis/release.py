@@ -202,7 +202,7 @@ class SyntheticClaims:
     def __repr__(self) -> str:
         return (
             f"SyntheticClaims({len(self):,} claims about {int((self.attempts > 0).sum()):,} tasks, "
-            f"{int((self.attempts == 0).sum()):,} refused"
+            f"{int((self.attempts == 0).sum()):,} rejected"
             f"{', simulated' * self.simulated})"
         )
 

@@ -92,8 +92,8 @@ def _check_order(mechanism: Mechanism, answers: Answers) -> None:
         mechanism.simulate(Answers.from_frame(rows, answers.domain), random_state=SEED)
         for rows in (frame, by_answer)
     )
-    assert one.table.tasks.equals(other.table.tasks), "the order of rows shows in the tasks"
-    assert one.table.workers.equals(other.table.workers), "the order of rows shows in the workers"
+    assert one.table.tasks.equals(other.table.tasks), "tasks reveal the order of rows"
+    assert one.table.workers.equals(other.table.workers), "workers reveal the order of rows"
     pd.testing.assert_frame_equal(_sent(one), _sent(other), obj="reports in another order of rows")
 
 
@@ -256,8 +256,7 @@ def _check_counts(
     chances = np.clip(probabilities, 0.0, 1.0)
     tails = np.minimum(at_most(counts, total, chances), at_least(counts, total, chances))
     assert (2 * len(counts) * tails >= RISK).all(), (
-        "reports do not follow the channel: "
-        f"{counts} where {(probabilities * total).round(1)} are expected"
+        f"reports do not follow the channel: {counts}; expected {(probabilities * total).round(1)}"
     )
 
 
@@ -281,7 +280,7 @@ def _answers_in(domain: Domain, rows: int, workers: int = 7) -> Answers:
 def _check_reports(mechanism: Mechanism, answers: Answers, reports: Reports) -> None:
     table = reports.table
     answers = answers.canonical
-    assert table.dropped == DroppedRows(), "what was dropped on the way in is told"
+    assert table.dropped == DroppedRows(), "the number of dropped rows is revealed"
     assert table.domain == mechanism.report_domain
     assert table.domain.holds(table.values)
     assert table.tasks.equals(answers.tasks)
@@ -301,8 +300,8 @@ def _check_guarantees(mechanism: Mechanism) -> None:
     if one.delta:  # stated at an epsilon below the pure one
         assert one.epsilon <= mechanism.channel.epsilon
     else:
-        assert one.epsilon >= mechanism.channel.epsilon, "less is stated than the channel loses"
-    assert one.epsilon <= mechanism.channel.epsilon + 1e-6, "more is stated than the channel loses"
+        assert one.epsilon >= mechanism.channel.epsilon, "the stated loss is too small"
+    assert one.epsilon <= mechanism.channel.epsilon + 1e-6, "the stated loss is too large"
     before = one
     for answers in (2, 10, 100):
         now = mechanism.guarantee(answers=answers, tasks=2 * answers)
@@ -312,5 +311,5 @@ def _check_guarantees(mechanism: Mechanism) -> None:
         assert max(map(len, str(now).splitlines())) <= 80
         named = mechanism.guarantee(answers=answers, tasks=range(2 * answers))
         assert (named.epsilon, named.delta, named.tasks) == (now.epsilon, now.delta, now.tasks)
-        assert now.epsilon <= named.total_epsilon <= now.total_epsilon, "names cost nothing"
+        assert now.epsilon <= named.total_epsilon <= now.total_epsilon, "names increase the loss"
         before = now

@@ -188,13 +188,13 @@ def check_extension(method: AnyMethod, answers: Answers, feed: Feed) -> None:
         _answers_by_worker(estimate) for estimate in (start, more, fit(method, fresh))
     )
     together = {name: before.get(name, 0) + added.get(name, 0) for name in before | added}
-    assert after == together, "the answers of both are not counted"
+    assert after == together, "the counts of answers do not add up"
     for again in (fresh, old):
         try:
             extend(method, more if again is fresh else start, again)
         except AnswerError:
             continue
-        raise AssertionError("a task that counts already must be an AnswerError")
+        raise AssertionError("a task of the earlier estimate must raise an AnswerError")
 
 
 def _answers_by_worker(estimate: TruthEstimate[Any]) -> dict[Any, int]:
@@ -212,12 +212,12 @@ def check_gold(
         expected = known.assign(task=known["task"].astype(str)).set_index("task")["label"]
         rows = found.loc[expected.index]
         given = rows["truth"].to_numpy() == expected.to_numpy()
-        assert given.all(), "a known truth did not stay as it is"
+        assert given.all(), "a known truth changed"
         if "confidence" in rows:
             assert (rows["confidence"] == 1).all(), "the confidence of a known truth is not 1"
             assert not rows["tied"].any(), "a known truth is tied"
         else:
-            assert (rows["standard_error"] == 0).all(), "a known truth is not sure"
+            assert (rows["standard_error"] == 0).all(), "a known truth has a standard error"
         shuffled = fit(method, feed(answers), gold=known.sample(frac=1, random_state=1))
         assert_estimates_equal(estimate, shuffled)
         _check_gold_partitions(method, feed(answers), known, estimate)
@@ -226,14 +226,14 @@ def check_gold(
         for known in (None, wrong)
     )
     if before.drop(columns="answers").nunique().max() > 1:  # the method distinguishes workers
-        assert not before.equals(after), "known truths tell nothing of the workers"
+        assert not before.equals(after), "known truths do not affect the workers"
     stranger = truths.assign(task=[f"{task} too" for task in truths["task"]])
     for broken in (stranger, pd.concat([truths, truths]), truths.iloc[:0]):
         try:
             fit(method, feed(answers), gold=broken)
         except AnswerError:
             continue
-        raise AssertionError("known truths of no task, or given twice, must be an AnswerError")
+        raise AssertionError("known truths of no task, or repeated, must raise an AnswerError")
 
 
 def _check_gold_partitions(
@@ -251,4 +251,4 @@ def check_empty(method: AnyMethod) -> None:
         method.fit(pd.DataFrame({"task": [], "worker": [], "label": []}))
     except AnswerError:
         return
-    raise AssertionError("an empty frame must be an AnswerError")
+    raise AssertionError("an empty frame must raise an AnswerError")

@@ -110,7 +110,7 @@ def _check_errors(method: FittingMethod, answers: Answers) -> None:
         _check_standard_errors(estimate, table)
     ends = table.groupby("task")["label"].agg(["min", "max"])
     within = table.groupby("task")["truth"].first().between(ends["min"] - 1e-9, ends["max"] + 1e-9)
-    assert within.all(), "a truth lies outside of its task's answers"
+    assert within.all(), "a truth is outside the range of its task's answers"
     assert abs(np.nansum(estimate.weight) - 1) < 1e-9, "qualities do not sum to 1"
 
 
@@ -133,7 +133,7 @@ def _check_units(method: FittingMethod, answers: Answers) -> None:
         moved.estimates.truths,
         expected.estimates.truths * 250.0 - 1000.0,
         rtol=1e-9,
-        err_msg="the unit of the answers matters",
+        err_msg="the unit of the answers affects the truths",
     )
     np.testing.assert_allclose(moved.error, expected.error * 250.0, rtol=1e-6)
     np.testing.assert_allclose(moved.weight, expected.weight, rtol=1e-6)
@@ -218,7 +218,7 @@ def _check_agreement(method: FittingMethod, answers: Answers) -> None:
     assert found.confidence.max() <= 1
     split = positions_by_text(pa.array([SPLIT]), answers.tasks)
     assert np.delete(found.confidence, split).mean() > found.confidence[split], (
-        "confidence is no larger where workers agree"
+        "confidence is no larger if workers agree"
     )
 
 
@@ -267,7 +267,7 @@ def _check_tie_breaks(method: FittingMethod) -> None:
     truths = fit(method, answers).truths
     assert truths["tied"].all()
     counts = truths["truth"].value_counts()
-    assert set(counts.index) == {"a", "c"}, "a tie is not drawn from the tied labels alone"
+    assert set(counts.index) == {"a", "c"}, "a tie is not sampled from only the tied labels"
     # 4.9 standard deviations: one false alarm in 10^6 seeds, and the seed is fixed.
     assert abs(counts["a"] - tasks / 2) < 4.9 * np.sqrt(tasks) / 2
     assert truths["truth"].tolist() == fit(method, answers).truths["truth"].tolist()

@@ -131,7 +131,7 @@ def test_what_goes_wrong_is_one_sentence(run, at_desk, tmp_path, monkeypatch, wo
 def test_all_campaigns_are_listed_by_title(run, at_desk, monkeypatch):
     monkeypatch.setattr("quietcrowd.commands.campaign.manage._PAGE", 2)
     assert run("campaign", "list") == (
-        0, "", "There is no campaign yet: quietcrowd campaign create makes one.\n"
+        0, "", "There are no campaigns. quietcrowd campaign create creates one.\n"
     )  # fmt: skip
     assert run("campaign", "list", "--json")[1] == "[]"
     titles = ["a " + "long " * 30, "Owls\u202e [bold]", "Tits"]
@@ -242,7 +242,7 @@ def test_a_campaign_that_can_find_nothing_is_told(run, at_desk, tmp_path, epsilo
     status, one, errors = run("campaign", "create", "T", *words)
     assert status == 0, errors
     assert at_desk.client.get(f"/campaigns/{one}").status_code == 200
-    assert ("Epsilon is 0 or next to it: reports tell nothing" in errors) == told
+    assert ("Epsilon is 0 or almost 0: reports carry no information" in errors) == told
 
 
 def test_a_config_of_label_studio_goes_in_and_comes_out(run, at_desk, server, tmp_path):
@@ -356,8 +356,8 @@ def test_what_workers_are_told_is_said_when_a_campaign_is_made(run, at_desk, tmp
     status, one, errors = run(*words)
     assert status == 0, errors
     assert "reports of at least 5 new workers at a time" in " ".join(errors.split())
-    assert "are left when you close it are never shown" in " ".join(errors.split())
-    assert "without --requester, --contact, --purpose: create it again" in " ".join(errors.split())
+    assert "remain at closing, their reports are never released" in " ".join(errors.split())
+    assert "without --requester, --contact, --purpose. Create it again" in " ".join(errors.split())
     status, _, errors = run("campaign", "open", one)
     assert status == 2
     assert "campaign create has --requester, --contact, --purpose" in " ".join(errors.split())

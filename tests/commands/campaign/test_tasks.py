@@ -40,7 +40,7 @@ def test_names_of_some_tasks_and_words_that_move_a_cursor():
 
 def test_tasks_that_show_nothing():
     [row] = READERS["text/csv"](b"task\nt1\n")
-    assert summarize_tasks([row]).endswith("workers see: names alone")
+    assert summarize_tasks([row]).endswith("workers see: only names")
 
 
 JPEG = PICTURES["image/jpeg"]
@@ -84,19 +84,19 @@ def test_lines_of_json_name_files_or_images(pictures):
 @pytest.mark.parametrize(
     ("cell", "told"),
     [
-        ("none.png", "there is no file 'none.png' beside the file of tasks"),
-        ("more", "there is no file 'more'"),
-        ("https://example.org/a.png", "there is no file 'https://example.org/a.png'"),
-        ("../a.png", "'../a.png' is not in the folder of the file of tasks"),
-        (r"more\..\..\a.png", "is not in the folder of the file of tasks"),
-        ("/etc/hostname", "is not in the folder of the file of tasks"),
-        (r"C:\a.png", "is not in the folder of the file of tasks"),
-        ("a\u202e.png", "there is no file 'a\ufffd.png'"),
+        ("none.png", "the directory of the file of tasks has no readable file 'none.png'"),
+        ("more", "has no readable file 'more'"),
+        ("https://example.org/a.png", "has no readable file 'https://example.org/a.png'"),
+        ("../a.png", "'../a.png' is outside the directory of the file of tasks"),
+        (r"more\..\..\a.png", "is outside the directory of the file of tasks"),
+        ("/etc/hostname", "is outside the directory of the file of tasks"),
+        (r"C:\a.png", "is outside the directory of the file of tasks"),
+        ("a\u202e.png", "has no readable file 'a\ufffd.png'"),
         ("no.png", "'no.png': this is no PNG, JPEG or WebP"),
         ("half.png", "'half.png': the image is cut off"),
         ("bomb.png", "'bomb.png': the image has 60,000 x 60,000 pixels; at most 40,000,000"),
-        ("large.png", "has 1,048,665 bytes; an image has at most 1,048,576: make it smaller"),
-        (",words", "it has words in image_alt for an image that is not there"),
+        ("large.png", "has 1,048,665 bytes, and the limit is 1,048,576. Make it smaller"),
+        (",words", "image_alt describes an image, but there is none"),
     ],
 )
 def test_a_wrong_file_is_named_with_its_row(pictures, cell, told):
@@ -117,7 +117,7 @@ def test_a_wrong_file_is_named_with_its_row(pictures, cell, told):
 )
 def test_images_have_limits(pictures, monkeypatch, limit, value):
     monkeypatch.setattr(tasks, limit, value)
-    with pytest.raises(FormatError, match=r"row 3, column image: .*(at most|larger than)"):
+    with pytest.raises(FormatError, match=r"row 3, column image: .*(the limit is|larger than)"):
         read(pictures, "image\na.png\nb.PNG\n")
 
 
@@ -159,6 +159,6 @@ def test_a_wrong_image_leaves_no_draft(run, at_desk, pictures):
     words = ("--tasks", pictures / "t.csv", "--labels", "no,yes", *WORDS)
     status, printed, errors = run("campaign", "create", "T", *words)
     assert (status, printed) == (2, "")
-    assert "row 2, column image: there is no file 'none.png'" in errors
+    assert "row 2, column image: the directory of the file of tasks has no readable" in errors
     assert len(errors.strip().splitlines()) == 1
     assert at_desk.client.get("/campaigns").json()["items"] == []

@@ -29,7 +29,7 @@ def crowd(desk, **members):
 
 def test_workers_are_excluded_and_included_again(run, at_desk, server):
     campaign, names = crowd(at_desk, at_least=1)
-    assert run("campaign", "workers", "exclude", campaign) == (0, "", "Nobody is excluded.\n")
+    assert run("campaign", "workers", "exclude", campaign) == (0, "", "No worker is excluded.\n")
     status, printed, errors = run("campaign", "workers", "exclude", campaign, *names[:2])
     assert (status, errors) == (0, "")
     assert printed == "".join(f"{one}  excluded\n" for one in sorted(names[:2]))
@@ -56,7 +56,7 @@ def test_a_worker_is_erased_after_a_question(run, at_desk, monkeypatch):
     assert at_desk.client.get(f"/campaigns/{campaign}").json()["participants"] == 3
     for name in (names[0], names[0], NOBODY):
         status, _, errors = run("campaign", "workers", "erase", campaign, name, "--yes")
-        assert (status, "holds nothing of such a worker" in errors) == (0, True)
+        assert (status, "contains no data of this worker" in errors) == (0, True)
     assert at_desk.client.get(f"/campaigns/{campaign}").json()["participants"] == 2
 
 
@@ -111,7 +111,7 @@ def test_a_last_day_is_named_changed_and_taken_back(run, at_desk, tmp_path):
     assert (document["closes_on"], document["max_participants"]) == ("2099-12-31", 70)
     run("campaign", "open", campaign)
     changed = run("campaign", "close", campaign, "--closes-on", "2100-01-31")
-    assert changed == (0, "", "It closes when 2100-01-31 is over (UTC).\n")
+    assert changed == (0, "", "The campaign closes at the end of 2100-01-31 (UTC).\n")
     assert at_desk.client.get(url).json()["closes_on"] == "2100-01-31"
     assert run("campaign", "close", campaign, "--closes-on", "never")[0] == 0
     document = at_desk.client.get(url).json()
@@ -130,7 +130,8 @@ def test_invites_are_revoked_by_presenting_them(run, at_desk, monkeypatch, by):
         monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(written) + "\n\n"))
         written = []
     status, printed, errors = run("campaign", "invites", "revoke", campaign, *written)
-    assert (status, printed, errors) == (0, "", "3 invites let nobody in from now on.\n")
+    told = "Revoked 3 invites. No one can join with a revoked invite.\n"
+    assert (status, printed, errors) == (0, "", told)
     for token in tokens:
         check_problem(at_desk.join(at_desk.guest(campaign), token), 403, "invite-invalid")
 

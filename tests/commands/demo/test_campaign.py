@@ -94,11 +94,11 @@ def check_what_is_told(text):
     as bad has a probability below 10^-9.
     """
     cells = dict(
-        re.findall(r"^(noise-aware|plain majority|constant guess).*?([\d.]+) %", text, re.M)
+        re.findall(r"^(noise-aware|majority vote|constant guess).*?([\d.]+) %", text, re.M)
     )
     wrong = {name: float(share) for name, share in cells.items()}
     assert wrong["noise-aware"] < wrong["constant guess"]
-    assert wrong["plain majority"] < wrong["constant guess"]
+    assert wrong["majority vote"] < wrong["constant guess"]
     assert re.search(r"^answer( +(yes|no))+$", text, re.M)
     assert re.search(r"^report( +(yes|no))+$", text, re.M)
     assert re.search(r"^worker-?\w+ +\d+ +1 +\d+$", text, re.M)

@@ -20,10 +20,10 @@ def test_the_printed_two_layer_mechanism(run):
     status, text, errors = run("two-layer", "--epsilon", 1, "--answers-per-worker", 277)
     assert (status, errors) == (0, "")
     assert max(map(len, text.splitlines())) <= 80
-    assert "Claimed: epsilon = 1; it does not hold.\n" in text
+    assert "Claimed: epsilon = 1; the claim is violated.\n" in text
     assert "Exact:   epsilon = 5.625 about one, 189.2 about all" in text
     assert "from the real reports of 18,050 workers" in text
-    assert text.endswith("Verdict: not refuted; nothing that was found exceeds what is stated.\n")
+    assert text.endswith("Verdict: not refuted; no measured loss exceeds the guarantee.\n")
 
 
 @pytest.mark.slow
@@ -46,7 +46,7 @@ def test_labels_and_slow_noise(run, monkeypatch):
     assert "'a', 'b', 'c'" in run("one-layer", "--labels", "a,b,c", "--samples", 500)[1]
     monkeypatch.setattr("quietcrowd.commands.printing.SLOW", 0.1)
     _, _, errors = run("laplace", "--epsilon", 2, "--answers-per-worker", 1, "--samples", 10_000)
-    assert errors == "Drawing 49,200 exact numbers of noise: about 0 s.\n"
+    assert errors == "Sampling 49,200 exact noise values: about 0 s.\n"
 
 
 @pytest.mark.slow
@@ -64,7 +64,7 @@ def test_a_broken_mechanism_ends_with_a_status_of_its_own(run, monkeypatch):
     )
     status, text, errors = run("one-layer", "--samples", 5000)
     assert (status, errors) == (1, "")
-    assert "Verdict: BROKEN; the mechanism loses more than its guarantee states." in text
+    assert "Verdict: BROKEN; the privacy loss exceeds the guarantee." in text
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def test_one_file_into_a_pipe(run, files):
     assert frame["total_epsilon"].tolist() == pytest.approx(frame["reports"].tolist())
     assert frame["campaigns"].tolist() == [1] * len(frame)
     most = frame["reports"].max()
-    assert f"epsilon = 1 about one answer and {most} in total" in errors
+    assert f"epsilon = 1 for one answer and {most} in total" in errors
     assert "100 reports, 1 campaign." in errors
 
 
@@ -57,10 +57,10 @@ def test_several_files_with_a_delta_and_a_budget(run, files):
     assert (frame["total_epsilon"] <= plain["total_epsilon"]).all()
     over = frame["total_epsilon"] > 12
     assert frame["over_budget"].tolist() == over.tolist()
-    assert f"{over.sum()} of 25 have spent more than the budget of 12." in errors
-    assert "Each with probability at least 1 - 1e-06, a worker has lost at most 1.5 about" in errors
-    assert "To add up with other releases: (epsilon, delta) = (1.5, 1e-06) and (" in errors
-    assert "but for" not in errors
+    assert f"{over.sum()} of 25 workers exceed the budget of 12." in errors
+    assert "A worker's privacy loss is at most 1.5 for one answer and " in errors
+    assert " in total, each with probability at least 1 - 1e-06." in errors
+    assert "composition with other releases: (epsilon, delta) = (1.5, 1e-06) and (" in errors
     assert (frame["total_tail"] <= plain["total_epsilon"]).all()
 
 
@@ -74,7 +74,7 @@ def test_what_is_rarely_exceeded_is_more_than_the_epsilon_of_the_pair(run, tmp_p
     (row,) = pd.read_csv(io.StringIO(output)).to_dict("records")
     assert row["total_epsilon"] == pytest.approx(4.3068, abs=1e-4)
     assert row["total_tail"] == pytest.approx(4.7)
-    assert "0.1 about one answer and 4.7 in total" in errors
+    assert "0.1 for one answer and 4.7 in total" in errors
 
 
 def test_simulated_reports_are_told_once(run, files):
@@ -184,7 +184,8 @@ def test_a_poll_with_shuffling_has_a_second_number(run, tmp_path):
     expected = shuffled_guarantee(mechanism, honest=50, delta=1e-4).epsilon
     assert status == 0
     assert told["shuffled_epsilon"].tolist() == [expected] * 60
-    assert errors.index("in total") < errors.index("Only if in each file the shuffler is honest")
+    assumed = "This assumes for each file that the shuffler is honest"
+    assert errors.index("in total") < errors.index(assumed)
     data = json.loads(run(path, "--delta", "1e-4", "--min-honest", 50, "--json")[1])
     assert data["shuffled"]["honest"] == 50
     assert "honest" in data["shuffled"]["assumption"]

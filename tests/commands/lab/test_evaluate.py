@@ -19,7 +19,7 @@ def test_targets_are_checked_before_long_work(run, folder, monkeypatch):
     for words in (("-o", "x.ods"), ("-o", folder / "no/x.csv"), ("--plot", folder / "no/x.png")):
         status, _, errors = run("lab", "evaluate", folder, *words)
         assert status == 2
-        assert "suffix" in errors or "name ends in" in errors or "no such folder" in errors
+        assert "suffix" in errors or "name that ends in" in errors or "no such folder" in errors
 
 
 def test_evaluate_overwrites_nothing(run, folder, tmp_path):
@@ -60,7 +60,7 @@ def test_what_is_impossible_is_left_out_of_an_evaluation(run, tmp_path):
     (tmp_path / "dataset.json").write_text(description)
     status, output, errors = run("lab", "evaluate", tmp_path, "-e", "1", "--trials", 2)
     assert status == 0
-    assert "note: two-layer was left out at epsilon 1" in errors
+    assert "note: two-layer was dropped at epsilon 1" in errors
     assert "†" in output
 
 

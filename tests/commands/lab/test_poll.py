@@ -38,11 +38,12 @@ def test_shares_into_a_pipe_and_both_losses(run, reports):
     assert frame["label"].tolist() == ["no", "yes"]
     assert frame["share"].sum() == pytest.approx(1)
     words = " ".join(errors.split())
-    assert words.index("loses at most epsilon = 2 ") < words.index("Only if the shuffler is honest")
+    assumed = "This assumes that the shuffler is honest"
+    assert words.index("loses at most epsilon = 2 ") < words.index(assumed)
     assert "at least 80 of the reports" in words
-    assert "each report enters one published output only" in words
-    assert "whoever sees this one output alone learns" in words
-    assert "It is assumed" not in words
+    assert "each report enters only one published output" in words
+    assert "Anyone who sees only this output learns at most" in words
+    assert "This assumes that all" not in words
     assert "is not below" not in words
 
 
@@ -84,12 +85,12 @@ def test_sets_of_labels_and_from_where_on_shuffling_adds(run, tmp_path):
     assert not told["shuffled"]["adds"]
     number = told["shuffled"]["adds_from"]
     assert (
-        f"Shuffling is not shown to add anything with 20 honest reports, but from {number:,} on."
+        f"Shuffling has no proven benefit with 20 honest reports; at least {number:,} are needed."
         in " ".join(errors.split())
     )
     _, output, errors = run(path, "--min-honest", number, "--json")
     assert json.loads(output)["shuffled"]["adds"]
-    assert "not shown to add" not in errors
+    assert "no proven benefit" not in errors
 
 
 def test_a_worker_reports_once(run, reports, tmp_path):
@@ -182,7 +183,7 @@ def test_every_format_has_a_record(run, everyone, tmp_path, suffix):
     status, output, errors = run(path)
     assert status == 0, errors
     record = record_path(path).read_text()
-    assert "copies of the file elsewhere are not recognized" in record
+    assert "does not recognize copies of the file" in record
     # the same reports, in another order and with other options, are the same output
     write(everyone[:-100].sample(frac=1, random_state=1), path)
     assert run(path, "--delta", 1e-8)[:2] == (0, output)

@@ -84,7 +84,7 @@ def test_an_early_end_is_told_once(run, table):
     status, _, errors = run(table, "--non-private", "--max-iter", 1)
     assert status == 0
     assert errors.count("onverged") == 1
-    assert "NOT converged: try more with --max-iter." in errors
+    assert "NOT converged: increase --max-iter." in errors
 
 
 def test_columns_and_a_row_in_error_are_those_of_the_file(run, table):

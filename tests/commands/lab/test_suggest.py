@@ -22,7 +22,7 @@ def test_tasks_into_a_pipe(run, reports):
     assert status == 0
     assert list(frame.columns) == ["task", "answers", "value", "error"]
     assert frame["answers"].sum() == 12
-    assert "12 answers for 12 tasks. Infer again" in errors
+    assert "12 answers for 12 tasks. Run this again" in errors
 
 
 def test_a_worker_json_and_a_file(run, reports, tmp_path):

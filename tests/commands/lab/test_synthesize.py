@@ -50,19 +50,18 @@ def test_a_planned_release_reports_and_keeps_its_budget(run, claims, tmp_path, m
     status, text, errors = run(claims, *PLANNED, "-o", output)
     assert (status, errors) == (0, "")
     assert max(map(len, text.splitlines())) <= 80
-    assert "277 claims of 60 users about 17 tasks: 4 released, 13 refused.\n" in text
+    assert "277 claims of 60 users about 17 tasks: 4 released, 13 rejected.\n" in text
     assert "24 attempts, " in text
-    assert "drug 03       3 of at least 20 users" in text
+    assert "drug 03        3 of at least 20 users" in text
     assert "… and 3 more\n" in text
     said = " ".join(text.split())
     assert (
-        "With probability at least 1 - 1e-06 each, loss of one claim, given all others: at most "
-        "epsilon = "
+        "With probability at least 1 - 1e-06 each, the privacy loss is at most epsilon = "
     ) in said
-    assert "Pairs of differential privacy, for composition, at delta = 1e-06: one claim" in said
-    assert "but for a probability" not in said
-    assert "of all 4 claims of the busiest user together: " in said
-    assert f" % sure after reading {output}, but for a chance of 1e-06." in said
+    assert " for one claim, given all others, and " in said
+    assert "pairs of differential privacy at delta = 1e-06: at most epsilon = " in said
+    assert " for all 4 claims of the busiest user" in said
+    assert f" % sure after reading {output}, except with probability 1e-06." in said
     assert "stay with the collector" in " ".join(text.split())
     released = pd.read_csv(output)
     assert list(released.columns) == ["task", "claim"]
@@ -112,7 +111,7 @@ def test_plans_are_a_table_and_nothing_is_written(run, claims, tmp_path):
     status, text, errors = run(*words)
     assert (status, errors) == (0, "")
     assert max(map(len, text.splitlines())) <= 80
-    assert "What epsilon = 6 per claim affords; delta = 1e-06, 3 claims per task" in text
+    assert "Releases within epsilon = 6 per claim, at delta = 1e-06" in text
     plans = json.loads(run(*words, "--json")[1])["plans"]
     assert len(plans) > 1
     assert all(plan["loss_per_claim"] <= 6 for plan in plans)
@@ -126,7 +125,7 @@ def test_nothing_is_released_where_no_task_has_k_users(run, claims, tmp_path):
     words = (claims, *ASKED, "--k", "1000")
     status, text, _ = run(*words, "--epsilon0", "1", "-o", tmp_path / "s.csv")
     assert status == 0
-    assert "0 released, 17 refused" in text
+    assert "0 released, 17 rejected" in text
     assert "Nothing is released: no task has k = 1,000 users." in text
     assert pd.read_csv(tmp_path / "s.csv").empty
     status, _, errors = run(*words, "--epsilon", "1", "-o", tmp_path / "t.csv")
@@ -143,7 +142,7 @@ def test_pictures_of_chosen_tasks(run, claims, tmp_path):
         *("--plot", "a/b", "--plot", "drug 03", "--plot-folder", tmp_path / "pictures"),
     )
     assert status == 0, errors
-    assert errors.count("for the collector's eyes only") == 2
+    assert errors.count("Only the collector may see it.") == 2
     names = {path.name for path in (tmp_path / "pictures").iterdir()}
     assert names == {"density-a%2Fb.png", "density-drug 03.png"}
     run(claims, *GIVEN, "-o", tmp_path / "s.csv", "--plot", "drug 01", "--force")
@@ -161,7 +160,7 @@ def test_equal_and_single_claims_break_nothing(run, tmp_path, weights, users):
     words = (tmp_path / "claims.csv", *words, "-o", tmp_path / "s.csv", "--force")
     status, text, errors = run(*words, "--simulate", "1")
     assert status == 0, errors
-    assert "1 released, 0 refused" in text
+    assert "1 released, 0 rejected" in text
     assert (tmp_path / "collector-only" / "density-t.png").exists()
     status, _, errors = run(*words)
     assert status == 2
@@ -189,7 +188,7 @@ def test_a_large_loss_is_no_promise(run, claims, tmp_path):
     words = (*GIVEN[:-1], "9", "-o", tmp_path / "s.csv", "--force")
     status, text, _ = run(claims, *words)
     assert status == 0
-    assert "protects nobody" in text
+    assert "protects no one" in text
     assert json.loads(run(claims, *words, "--json")[1])["may_be_shared"] is False
 
 
@@ -214,7 +213,7 @@ def test_the_loop_as_printed_warns(run, claims, tmp_path):
     text = run(claims, *words, "-o", tmp_path / "s.csv", "--json")[1]
     assert json.loads(text)["guarantee"]["epsilon"] is None
     text = run(claims, *words, "-o", tmp_path / "s.csv")[1]
-    assert "a loss of inf protects nobody" in " ".join(text.split())
+    assert "a loss of inf protects no one" in " ".join(text.split())
 
 
 @pytest.mark.grid
@@ -225,7 +224,7 @@ def test_the_loop_as_printed_warns(run, claims, tmp_path):
         ([*PUBLIC, "-o", "s.csv"], "use one of --epsilon, the privacy loss, and --epsilon0"),
         ([*GIVEN, "-e", "1", "-o", "s.csv"], "the noise of the test, not both"),
         ([*GIVEN], "name the file of the synthetic claims: --output synthetic.csv"),
-        ([*GIVEN, "-o", "s.txt"], "whose name ends in .csv"),
+        ([*GIVEN, "-o", "s.txt"], "with a name that ends in .csv"),
         ([*GIVEN, "-o", "no/s.csv"], "no such folder"),
         ([*GIVEN, "-o", "claims.csv"], "is the input"),
         ([*GIVEN, "--plan"], "--plan requires --epsilon"),

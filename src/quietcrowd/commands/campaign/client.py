@@ -32,14 +32,14 @@ class OnServer:
     server: str = option(
         metavar="URL",
         envvar="QUIETCROWD_SERVER",
-        help="Where the server is: https://, unless it is this machine.",
+        help="Address of the server: https://, except on this machine.",
         default="http://127.0.0.1:8000",
     )
     secret: str = option(
         "--key",
         metavar="KEY",
         envvar="QUIETCROWD_KEY",
-        help="A requester's key; better in the environment than on the command line.",
+        help="A requester's key. The environment is safer than the command line.",
         default="",
     )
 

@@ -58,7 +58,7 @@ class Assignment(StrEnum):
 
 @option_group("Workers")
 class WorkerOptions:
-    """Options for who answers, and how many questions."""
+    """Options for the number of workers and of their answers."""
 
     max_answers: int | None = option(
         min=1, metavar="NUMBER", help="Maximum number of answers per worker.", default=None
@@ -66,23 +66,22 @@ class WorkerOptions:
     answers_per_worker: int | None = option(
         min=1,
         metavar="NUMBER",
-        help="Instead of --max-answers: number of tasks assigned to each worker who joins.",
+        help="Number of tasks assigned to each worker, instead of --max-answers.",
         default=None,
     )
     assign: Assignment | None = option(
-        help="With --answers-per-worker: all tasks equally often, or first the tasks where more "
-        "reports help most. Default: evenly.",
+        help="With --answers-per-worker: assign all tasks equally often, or first the tasks that "
+        "benefit most from more reports. Default: evenly.",
         default=None,
     )
     max_workers: int | None = option(
         min=1,
         metavar="NUMBER",
-        help="The campaign is full once so many workers are released. Default with "
-        "--open-to-all: 10,000.",
+        help="Maximum number of released workers. Default with --open-to-all: 10,000.",
         default=None,
     )
     open_to_all: bool = option(
-        help="Require no invites. Anyone with the link can invent workers.", default=False
+        help="Do not require invites. Anyone with the link can invent workers.", default=False
     )
     completion_code: str | None = option(
         metavar="TEXT",
@@ -93,7 +92,7 @@ class WorkerOptions:
 
 @option_group("Promises to workers")
 class Promises:
-    """Options for what workers agree to."""
+    """Options for the terms that workers accept."""
 
     requester: str = option(
         metavar="TEXT", help="Name of the requester, shown to workers before they join.", default=""
@@ -125,9 +124,9 @@ class Promises:
 class Create(Privacy, PossibleAnswers, WorkerOptions, Promises, OnServer):
     """Create a draft with tasks and print its id.
 
-    A note says how the file was read. Of -m two-layer, epsilon is what one answer loses at
-    most, given that a worker gives all answers that it may: its smallest flip probability is chosen
-    for that, unless you give one, as two-layer:low=0.
+    A note describes how the file was read. With -m two-layer, epsilon bounds the privacy loss of
+    one answer if a worker gives the maximum number of answers. The smallest flip probability
+    follows from this bound, unless you set it, as in two-layer:low=0.
 
     Example: quietcrowd campaign create Birds --tasks birds.csv --labels no,yes -e 1
     --requester "Bird group" --contact birds@example.org --purpose "A map of birds"
@@ -141,47 +140,48 @@ class Create(Privacy, PossibleAnswers, WorkerOptions, Promises, OnServer):
     --answers-per-worker 5 --assign adaptive
     """
 
-    title: str = argument(metavar="TITLE", help="What workers see first.")
+    title: str = argument(metavar="TITLE", help="Title that workers see.")
     tasks: Path = option(
         metavar="FILE",
-        help="Ends in .csv, .tsv, .jsonl or .json, also Label Studio's: id and gold where "
-        "there are such, all else is shown; a column image names files beside it.",
+        help="Tasks as .csv, .tsv, .jsonl or .json, also of Label Studio. Workers see all columns "
+        "except id and gold. A column image names files in the same directory.",
     )
     shown_columns: str | None = option(
         metavar="COLUMNS",
-        help="The columns of that file that workers see, by commas. Default: all but id and gold; "
-        "a file that looks like answers is refused then.",
+        help="Columns that workers see, comma-separated. Default: all except id and gold, and a "
+        "file that looks like answers is rejected.",
         default=None,
     )
     task_column: str | None = option(
         metavar="COLUMN",
-        help="The column that names a task. Default: the first of task, external_id and id that "
-        "is there; without one, tasks are numbered.",
+        help="Column that names a task. Default: the first of task, external_id and id; without "
+        "one, tasks are numbered.",
         default=None,
     )
     label_config: Path | None = option(
         metavar="FILE",
-        help="Of Label Studio: its choices, rating or number instead of labels, levels or bounds.",
+        help="A config of Label Studio, which defines choices, rating or number, instead of "
+        "--labels, --levels or --between.",
         default=None,
     )
-    description: str = option(metavar="TEXT", help="What workers see below the title.", default="")
+    description: str = option(metavar="TEXT", help="Text below the title.", default="")
     method: str | None = method_option()
     max_linked: int | None = option(
         min=1,
         metavar="NUMBER",
-        help="Most answers of a worker that share one fact, if more than there are copies and "
-        "near-copies of one question.",
+        help="Maximum number of a worker's answers that share one fact, if it exceeds the number "
+        "of copies and similar questions.",
         default=None,
     )
     as_of: str | None = option(
         metavar="DATE",
-        help="The day that all questions are about, as 2026-12-01. Workers who answered the same "
-        "words about another day, or no day, get fresh noise.",
+        help="Day of all questions, such as 2026-12-01. Workers who answered the same words about "
+        "another day, or no day, get fresh noise.",
         default=None,
     )
     planned: bool = option(
         "--plan",
-        help="First print the expected error with --max-workers: quietcrowd plan.",
+        help="First print the expected error with --max-workers, as quietcrowd plan does.",
         default=False,
     )
 
@@ -295,11 +295,11 @@ def _print_promises(body: dict[str, Any]) -> None:
     least = body["at_least"]
     if least > 1:
         note(
-            f"You will be shown reports of at least {least:,} new workers at a time. Fewer that "
-            "are left when you close it are never shown."
+            f"Minimum batch size per release: {least:,} new workers. If fewer remain at closing, "
+            "their reports are never released."
         )
     if body["join_mode"] == "open":
         note(f"Without invites {ANYONE}.")
     missing = [f"--{name}" for name in ("requester", "contact", "purpose") if not body[name]]
     if missing:
-        note(f"It cannot be opened without {', '.join(missing)}: create it again with them.")
+        note(f"A campaign cannot open without {', '.join(missing)}. Create it again with them.")

@@ -44,7 +44,7 @@ class ListCampaigns(OnServer):
         elif found:
             _print_campaigns(found)
         else:
-            note("There is no campaign yet: quietcrowd campaign create makes one.")
+            note("There are no campaigns. quietcrowd campaign create creates one.")
 
 
 def _campaigns(client: httpx.Client) -> Iterator[dict[str, Any]]:
@@ -84,10 +84,10 @@ class Open(OnCampaign):
         note(f"Open. Workers agree to {opened['config_hash']}:")
         for sentence in public["config"]["consent"]:
             note(sentence)
-        note(f"What comes of it: {self.address}/dashboard/{self.campaign_id}")
+        note(f"Dashboard: {self.address}/dashboard/{self.campaign_id}")
         note(
-            "It asks for your key. A link without it: quietcrowd campaign dashboard "
-            f"{self.campaign_id}"
+            "It asks for your key. For a link that needs no key, run: quietcrowd campaign "
+            f"dashboard {self.campaign_id}"
         )
 
 
@@ -104,7 +104,7 @@ class Close(OnCampaign):
 
     closes_on: str | None = option(
         metavar="DATE",
-        help="Close it after this day in UTC, such as 2026-12-31; never removes the day.",
+        help="Close after this day in UTC, such as 2026-12-31; never removes the day.",
         default=None,
     )
 
@@ -122,9 +122,9 @@ class Close(OnCampaign):
             change = {"closes_on": None if self.closes_on == "never" else self.closes_on}
             checked(client.patch(url, json=change, headers={"If-Match": version}))
         note(
-            "It closes when you close it."
+            "The campaign has no closing day."
             if self.closes_on == "never"
-            else f"It closes when {self.closes_on} is over (UTC)."
+            else f"The campaign closes at the end of {self.closes_on} (UTC)."
         )
 
 
@@ -147,11 +147,11 @@ class Delete(OnCampaign):
                 f"{one_line(held['title'])} ({held['state']}): {held['tasks']:,} tasks, "
                 f"{held['reports']:,} reports of {held['participants']:,} workers."
             )
-            if not (self.yes or agreed("Delete all of it for good?")):
+            if not (self.yes or agreed("Delete the campaign permanently?")):
                 note("Nothing was deleted.")
                 raise typer.Exit(1)
             checked(client.delete(f"/campaigns/{self.campaign_id}"))
-        note("Deleted. Copies of the database still hold it: delete them too.")
+        note("Deleted. Copies of the database still contain it. Delete them too.")
 
 
 @command()
@@ -169,4 +169,4 @@ class Dashboard(OnCampaign):
         with self.client() as client:
             made = checked(client.post(f"/campaigns/{self.campaign_id}/dashboard-codes")).json()
         typer.echo(f"{self.address}{made['fragment']}")
-        note(f"It works once, within {made['seconds'] // 60} minutes, and shows results alone.")
+        note(f"It works once, within {made['seconds'] // 60} minutes, and shows only results.")

@@ -137,7 +137,7 @@ def summarize_tasks(rows: Sequence[TaskRow]) -> str:
     shown = dict.fromkeys(field for row in rows for field in json.loads(row.data))
     return (
         f"{len(rows):,} task{'s' * (len(rows) != 1)}, {_naming(rows)}; {known:,} with known "
-        f"truth{'s' * (known != 1)}; workers see: {one_line(', '.join(shown)) or 'names alone'}"
+        f"truth{'s' * (known != 1)}; workers see: {one_line(', '.join(shown)) or 'only names'}"
     )
 
 
@@ -160,9 +160,9 @@ def print_alike_tasks(
     found = min(largest_group(shown, mechanism), answers or len(rows))
     if linked is None and found > 1:
         note(
-            f"Up to {found:,} answers of a worker count as answers to one question: their "
-            "tasks show the same letters, and may differ in numbers or ids alone. Workers are "
-            "told so. If these are different questions, write what differs in words."
+            f"Up to {found:,} answers of a worker count as answers to one question. Their "
+            "tasks show the same letters, and may differ only in numbers or ids. Workers are "
+            "informed of this. If these are different questions, write the difference in words."
         )
     for names in look_alike_tasks(shown)[:_MOST_NOTES]:
         more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
@@ -207,7 +207,7 @@ class TaskImages:
         size = f"{self.size / 2**20:,.1f} MiB"
         return (
             f"{counted(len(self.contents), 'image')}, {size}, without the places, times and names "
-            "that cameras and programs write into files. Every worker's device fetches all of them."
+            "that cameras and programs add. Every worker's device downloads all images."
         )
 
     def _named(self, row: TaskRow) -> TaskRow:
@@ -216,7 +216,7 @@ class TaskImages:
         if not isinstance(name, str) or not isinstance(alt, str):
             return row
         if not name and alt:
-            raise self._invalid_row(row, "it has words in image_alt for an image that is not there")
+            raise self._invalid_row(row, "image_alt describes an image, but there is none")
         data.pop(_ALT, None)
         if name:
             data[_COLUMN] = name_image(self._hash(row, name), alt)
@@ -232,8 +232,8 @@ class TaskImages:
             if len(self.contents) > MAX_IMAGES or self.size > MAX_IMAGE_BYTES:
                 raise self._invalid_row(
                     row,
-                    f"up to here there are {len(self.contents):,} images of {self.size:,} bytes; "
-                    f"a campaign has at most {MAX_IMAGES:,} of {MAX_IMAGE_BYTES:,} bytes together",
+                    f"the rows so far have {len(self.contents):,} images of {self.size:,} bytes; "
+                    f"the limit is {MAX_IMAGES:,} images and {MAX_IMAGE_BYTES:,} bytes in total",
                 )
         return self._hashes[name]
 
@@ -243,15 +243,15 @@ class TaskImages:
         if PureWindowsPath(name).anchor or ".." in place.parts:
             raise self._invalid_row(
                 row,
-                f"{spelled!r} is not in the folder of the file of tasks: put the image there, and "
-                "write its name",
+                f"{spelled!r} is outside the directory of the file of tasks. Put the image there, "
+                "and write its name",
             )
         content = _read(self.tasks.parent / place)
         if content is None:
             raise self._invalid_row(
                 row,
-                f"there is no file {spelled!r} beside the file of tasks, or it cannot be read; a "
-                "column of another name is shown as text",
+                f"the directory of the file of tasks has no readable file {spelled!r}. To show a "
+                "column as text, rename it",
             )
         if len(content) > _LONGEST_FILE:
             raise self._invalid_row(row, f"{spelled!r} is larger than {_LONGEST_FILE:,} bytes")
@@ -265,7 +265,7 @@ class TaskImages:
         if len(cleaned) > MAX_IMAGE:
             raise self._invalid_row(
                 row,
-                f"{name!r} has {len(cleaned):,} bytes; an image has at most {MAX_IMAGE:,}: make it "
+                f"{name!r} has {len(cleaned):,} bytes, and the limit is {MAX_IMAGE:,}. Make it "
                 "smaller",
             )
         return cleaned

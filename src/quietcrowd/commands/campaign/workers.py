@@ -29,8 +29,8 @@ _STATES = {
     "to-be-included": "to be included again",
 }
 _LATER = (
-    "What is to be comes with the next release, or the closing. Whom nobody is shown stays to be "
-    "excluded."
+    "Pending changes take effect with the next release, or at closing. A worker who is never "
+    "released stays to be excluded."
 )
 _TOLD = 5
 
@@ -49,7 +49,7 @@ def _check_workers(some: list[str] | None) -> list[str]:
 class Exclude(OnCampaign):
     """Exclude workers from results.
 
-    It also prints who is excluded. Their reports stay in the database and in files of reports.
+    It prints all excluded workers. Their reports stay in the database and in files of reports.
     With a batch size above 1, results change with the next release or at closing.
 
     Example: quietcrowd campaign workers exclude 0123456789abcdef0123456789abcdef
@@ -60,7 +60,7 @@ class Exclude(OnCampaign):
 
     workers: list[str] | None = argument(
         metavar="WORKER",
-        help="Pseudonyms from the results. Default: print who is excluded.",
+        help="Pseudonyms from the results. Default: print the excluded workers.",
         callback=_check_workers,
         default=None,
     )
@@ -101,7 +101,7 @@ def _print_excluded(client: httpx.Client, campaign: str, *, as_json: bool) -> No
     for item in found:
         typer.echo(f"{item['worker']}  {_STATES[item['state']]}")
     if not found:
-        note("Nobody is excluded.")
+        note("No worker is excluded.")
     elif any(item["state"] != "excluded" for item in found):
         note(_LATER)
 
@@ -143,13 +143,13 @@ class Erase(OnCampaign):
         """Ask, and delete the worker."""
         with self.client() as client:
             checked(client.get(f"/campaigns/{self.campaign_id}"))
-            if not (self.yes or agreed(f"Delete {self.worker} and all that came of it for good?")):
+            if not (self.yes or agreed(f"Delete {self.worker} and all its data permanently?")):
                 note("Nothing was deleted.")
                 raise typer.Exit(1)
             checked(client.delete(f"/campaigns/{self.campaign_id}/workers/{self.worker}"))
         note(
-            "The campaign holds nothing of such a worker any more. Copies of the database, and "
-            "files that you took out, still may: delete them too."
+            "The campaign contains no data of this worker. Copies of the database and exported "
+            "files may still contain some. Delete them too."
         )
 
 
@@ -206,7 +206,7 @@ class RevokeInvites(OnCampaign):
             for token in tokens:
                 url = f"/campaigns/{self.campaign_id}/invites/revoke"
                 checked(client.post(url, json={"invite": token}))
-        note(f"{counted(len(tokens), 'invite')} let nobody in from now on.")
+        note(f"Revoked {counted(len(tokens), 'invite')}. No one can join with a revoked invite.")
 
 
 def _invite(link: str, campaign: str, place: int) -> str:

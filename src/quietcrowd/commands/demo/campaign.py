@@ -61,8 +61,8 @@ def play(*, epsilon: float, seed: int, stay: bool) -> None:
             _print_spending(results)
             if stay:
                 _stay(campaign)
-    more = "" if stay else " To look at it, and to answer: quietcrowd demo --stay"
-    _print(f"The server has ended, and its database is deleted.{more}")
+    more = "" if stay else " To see the dashboard, and to answer, run: quietcrowd demo --stay"
+    _print(f"The server has stopped, and its database is deleted.{more}")
 
 
 @contextmanager
@@ -84,9 +84,9 @@ def _print_campaign(campaign: DemoCampaign, crowd: Dataset) -> None:
     answers = crowd.answers
     _print(
         f"1. A server runs at {campaign.server}, on a new database. A requester asks "
-        f"{len(answers.workers):,} workers: which of {len(answers.tasks):,} statements are true? "
-        "The dashboard, live, by a link that works once, and the page of one more worker, who may "
-        "be you:"
+        f"{len(answers.workers):,} workers which of {len(answers.tasks):,} statements are true. "
+        "Here are a link to its dashboard, which works once, and a link for one more worker, such "
+        "as you:"
     )
     _print_links(campaign)
 
@@ -98,13 +98,13 @@ def _print_reports(campaign: DemoCampaign, crowd: Dataset, folder: Path) -> None
     devices = send_all(links, own, folder)
     seconds = time.monotonic() - start
     _print(
-        f"2. Their devices join, randomise and send: {len(crowd.answers):,} reports over HTTP in "
-        f"{seconds:.1f} s. Workers are right in 55 to 95 % of cases; nobody knows who. All agree "
-        "to this, which each device has computed for itself:"
+        f"2. The workers' devices join, randomize and send {len(crowd.answers):,} reports over "
+        f"HTTP in {seconds:.1f} s. Workers are right in 55 to 95 % of cases; their accuracies are "
+        "unknown. All workers agree to these terms, which each device has computed independently:"
     )
     for sentence in devices[0].consent:
         _print_lines(textwrap.fill(sentence, _WIDTH, initial_indent="- ", subsequent_indent="  "))
-    _print("3. What one worker thinks, and what left the device:")
+    _print("3. One worker's answers, and the reports that the device sent:")
     _show_one_device(devices[0], own[0])
 
 
@@ -119,8 +119,8 @@ def _show_one_device(device: Client, own: Mapping[str, Label]) -> None:
 
 def _print_truths(results: Mapping[str, Any], crowd: Dataset) -> None:
     real = true_labels(crowd)
-    _print("4. The server infers the truths from the reports alone. It is least sure of these:")
-    table = plain_table("task", "really", "inferred", "confidence", "reports", numeric_from=3)
+    _print("4. The server infers the truths from the reports. These have the lowest confidence:")
+    table = plain_table("task", "truth", "inferred", "confidence", "reports", numeric_from=3)
     for truth in sorted(results["truths"], key=lambda one: one["confidence"])[:_SHOWN]:
         found = truth["truth"] + ("" if truth["truth"] == real[truth["task"]] else " (wrong)")
         sure = f"{100 * truth['confidence']:.1f} %"
@@ -128,7 +128,7 @@ def _print_truths(results: Mapping[str, Any], crowd: Dataset) -> None:
     _print_lines(table)
     for warning in results["warnings"]:
         _print(f"The dashboard warns: {warning['message']}")
-    _print("How many of all are wrong:")
+    _print("Error rates of all truths:")
 
 
 def _print_methods(results: Mapping[str, Any], reports: Reports, crowd: Dataset) -> None:
@@ -148,16 +148,16 @@ def _print_methods(results: Mapping[str, Any], reports: Reports, crowd: Dataset)
                 NoiseAware().fit(crowd.answers).truths_as("pyarrow"),
             )
         )
-    table = plain_table("", "from the reports", "from the plain answers", numeric_from=1)
-    table.add_row("noise-aware, as the server", wrong(served), wrong(aware))
-    table.add_row("plain majority vote", wrong(voted), wrong(majority))
+    table = plain_table("", "from the reports", "from the answers", numeric_from=1)
+    table.add_row("noise-aware (the server)", wrong(served), wrong(aware))
+    table.add_row("majority vote", wrong(voted), wrong(majority))
     table.add_row("constant guess", f"{guess:.1f} %", f"{guess:.1f} %")
     _print_lines(table)
 
 
 def _print_spending(results: Mapping[str, Any]) -> None:
     workers = results["workers"]
-    _print("5. What each worker has spent, by pseudonym:")
+    _print("5. The privacy loss of each worker, by pseudonym:")
     table = plain_table(
         "worker", "reports", "epsilon of one answer", "epsilon of all", numeric_from=1
     )
@@ -167,16 +167,16 @@ def _print_spending(results: Mapping[str, Any]) -> None:
     _print_lines(table)
     totals = [worker["total_epsilon"] for worker in workers]
     _print(
-        f"and {len(workers) - _SHOWN:,} more, who spent from {show_loss(min(totals))} to "
-        f"{show_loss(max(totals))}. The noise came from the operating system: run it again and it "
-        "differs."
+        f"and {len(workers) - _SHOWN:,} more. Over all workers the total is from "
+        f"{show_loss(min(totals))} to {show_loss(max(totals))}. The noise comes from the operating "
+        "system, so another run differs."
     )
 
 
 def _stay(campaign: DemoCampaign) -> None:
     _print(
-        "The server stays until Ctrl-C. Its dashboard, once more (Enter prints another link, since "
-        "each works once, within ten minutes), and the page of one more worker:"
+        "The server runs until Ctrl-C. Here are a new link to its dashboard and the link for one "
+        "more worker. A dashboard link works once, within ten minutes; Enter prints another:"
     )
     _print_links(campaign)
     with suppress(KeyboardInterrupt):

@@ -71,8 +71,8 @@ def _checked(response: httpx.Response) -> httpx.Response:
 
 _PROMISES = {
     "requester": "The demo of quietcrowd",
-    "contact": "Nobody: it ends in a moment",
-    "purpose": "To show what a campaign is",
+    "contact": "None: the demo ends soon",
+    "purpose": "To demonstrate a campaign",
     "retention_days": 1,
     "at_least": 1,
 }

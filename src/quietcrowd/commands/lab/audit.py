@@ -28,8 +28,8 @@ BROKEN = 1
 class Audit(PossibleAnswers):
     """Test the guarantee of a mechanism.
 
-    Two answers, 0 and 1, are possible unless you say otherwise. Ends with status 1 where the
-    mechanism loses more than its guarantee states.
+    By default the possible answers are 0 and 1. The exit status is 1 if the privacy loss exceeds
+    the guarantee.
 
     Example: quietcrowd lab audit two-layer --epsilon 1 --answers-per-worker 277
 
@@ -46,20 +46,23 @@ class Audit(PossibleAnswers):
     answers_per_worker: int = option(
         min=1,
         metavar="NUMBER",
-        help="Answers a worker gives, or tasks it reports.",
+        help="Answers per worker, or reported tasks.",
         default=ANSWERS,
     )
     samples: int = option(
-        metavar="NUMBER", help="Workers for each of two inputs, at most.", default=DRAWS
+        metavar="NUMBER", help="Maximum number of workers per input.", default=DRAWS
     )
     confidence: float = option(
         metavar="NUMBER", help="Confidence of the proven bounds.", default=0.999
     )
     plot: Path | None = option(
-        metavar="FILE.png", help="A picture of epsilon and delta.", default=None
+        metavar="FILE.png", help="File for a plot of epsilon and delta.", default=None
     )
     simulate: int | None = option(
-        min=0, metavar="SEED", help="Audit the simulated noise: fast, repeatable.", default=None
+        min=0,
+        metavar="SEED",
+        help="Audit simulated noise, which is fast and repeatable.",
+        default=None,
     )
     as_json: bool = options.JSON
 

@@ -42,21 +42,19 @@ class Budget:
     Example: quietcrowd lab budget poll.parquet --delta 1e-6 --min-honest 500
     """
 
-    reports: list[Path] = argument(
-        metavar="REPORTS", help="Files of reports; each is a campaign of its own."
-    )
+    reports: list[Path] = argument(metavar="REPORTS", help="Files of reports, one per campaign.")
     delta: float = option(
         metavar="NUMBER",
-        help="Delta of the epsilon columns, chance of the tail columns.",
+        help="Delta of the epsilon columns, and probability of the tail columns.",
         default=0.0,
     )
     total_epsilon: float | None = option(
-        metavar="EPSILON", help="Say who has spent more in total.", default=None
+        metavar="EPSILON", help="Mark workers with a larger total loss.", default=None
     )
     min_honest: int | None = option(
         metavar="NUMBER",
-        help="Where each file is a poll with shuffling: at least so many of its reports are "
-        "honest. Tells a second number, with its assumption; needs --delta.",
+        help="For polls with shuffling: minimum number of honest reports per file. Adds the loss "
+        "under this assumption; requires --delta.",
         default=None,
     )
     as_json: bool = options.JSON
@@ -89,10 +87,9 @@ class Budget:
         _print_totals(frame, len(self.reports), self.delta, self.total_epsilon)
         if self.min_honest is not None and len(frame):
             note(
-                f"Only if in each file {shuffled_assumption(self.min_honest)}: who sees one "
-                "output of each alone learns (epsilon, delta) = "
-                f"({show_loss(frame['shuffled_epsilon'].max())}, {self.delta:.12g}) in total at "
-                "most."
+                "Anyone who sees only one output of each file learns at most (epsilon, delta) = "
+                f"({show_loss(frame['shuffled_epsilon'].max())}, {self.delta:.12g}) in total. "
+                f"This assumes for each file that {shuffled_assumption(self.min_honest)}."
             )
 
 
@@ -140,12 +137,12 @@ def _print_table(frame: pd.DataFrame, delta: float) -> None:
         )
     console().print(table)
     if len(frame) > SHOWN:
-        print(f"… and {len(frame) - SHOWN:,} more, who have spent no more; a pipe gets all")
+        print(f"… and {len(frame) - SHOWN:,} more with no larger loss; piped output has all")
 
 
 def _print_totals(frame: pd.DataFrame, campaigns: int, delta: float, most: float | None) -> None:
     if frame.empty:
-        note("Nobody has reported anything.")
+        note("There are no reports.")
         return
     top = frame.nlargest(1, "total_epsilon").to_dict("records")[0]
     note(
@@ -155,17 +152,17 @@ def _print_totals(frame: pd.DataFrame, campaigns: int, delta: float, most: float
     one, total = show_loss(frame["answer_epsilon"].max()), show_loss(top["total_epsilon"])
     if not delta:
         note(
-            f"Nobody has lost more than epsilon = {one} about one answer and {total} in total "
+            f"The largest privacy loss is epsilon = {one} for one answer and {total} in total "
             f"(worker {top['worker']!r})."
         )
     else:
         tails = (show_loss(frame[name].max()) for name in ("answer_tail", "total_tail"))
         note(
-            "Each with probability at least 1 - {:.12g}, a worker has lost at most {} about one "
-            "answer and {} in total, if it was fixed beforehand what was asked. To add up with "
-            "other releases: ".format(delta, *tails)
+            "A worker's privacy loss is at most {1} for one answer and {2} in total, each with "
+            "probability at least 1 - {0:.12g}. This assumes that all questions were fixed in "
+            "advance. For composition with other releases: ".format(delta, *tails)
             + f"(epsilon, delta) = ({one}, {delta:.12g}) and ({total}, {delta:.12g})."
         )
     if most is not None:
         over = int(frame["over_budget"].sum())
-        note(f"{over:,} of {len(frame):,} have spent more than the budget of {most:g}.")
+        note(f"{over:,} of {len(frame):,} workers exceed the budget of {most:g}.")

@@ -53,18 +53,18 @@ class Evaluate:
     -m laplace,matrix-factorization:rank=20
     """
 
-    dataset: Path = argument(metavar="FOLDER", help="Dataset folder with answers and truths.")
+    dataset: Path = argument(metavar="FOLDER", help="Dataset directory with answers and truths.")
     mechanism: list[str] | None = mechanism_option(several=True)
     method: list[str] | None = method_option(several=True)
     epsilon: list[str] = option(
         "--epsilon",
         "-e",
         metavar="NUMBERS",
-        help="Claimed losses, by commas or repeated.",
+        help="Claimed losses, comma-separated.",
         default=["1,0.5,0.1"],
     )
-    trials: int = option(min=2, metavar="NUMBER", help="Randomisations per cell.", default=100)
-    seed: int = option(min=0, metavar="NUMBER", help="Of the noise.", default=0)
+    trials: int = option(min=2, metavar="NUMBER", help="Randomizations per cell.", default=100)
+    seed: int = option(min=0, metavar="NUMBER", help="Seed of the noise.", default=0)
     equal_exact: bool = option(
         "--equal-exact/--no-equal-exact",
         help="Also run one-layer at the exact epsilon of the others (one-layer*).",
@@ -72,7 +72,7 @@ class Evaluate:
     )
     output: Path | None = options.OUTPUT
     plot: Path | None = option(
-        metavar="FILE.png", help="A picture of the result, .png or .svg.", default=None
+        metavar="FILE.png", help="File for a plot, .png or .svg.", default=None
     )
     as_json: bool = options.JSON
 
@@ -209,16 +209,16 @@ def _experiment_notes(result: ExperimentResult, private: pd.DataFrame, guess: fl
     from quietcrowd.evaluation.plots import EQUAL_EXACT
 
     notes = (
-        "change: from the same method on the plain answers. exact: what one answer loses at most, "
-        f"for the mean worker ({result.mean_answers:,} answers) and for the busiest "
+        "change: difference to the same method on non-private answers. exact: largest privacy loss "
+        f"of one answer, for the mean worker ({result.mean_answers:,} answers) and for the busiest "
         f"({result.most_answers:,})."
     )
     if private["change"].isna().any():
-        notes += " No change stands where a method reads reports alone."
+        notes += " Methods that read only reports have no change."
     if (private["mechanism"] == EQUAL_EXACT).any():
         notes += (
-            f" {EQUAL_EXACT}: the one-layer mechanism at the exact epsilon that the mechanism "
-            "above it has for the mean worker: equal privacy, not equal claims."
+            f" {EQUAL_EXACT}: one-layer at the exact epsilon of the mechanism above, for the mean "
+            "worker. Their privacy is equal, not their claims."
         )
     if worse := int((private[result.score] >= guess).sum()):
         notes += f" †: no better than the constant guess ({worse} of {len(private)} rows)."

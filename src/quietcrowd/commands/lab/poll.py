@@ -43,9 +43,9 @@ class Poll:
     answer is, nothing else. Give the files to nobody. It prints two losses: that of a report, which
     needs no shuffler; and that towards those who see one output alone, with its assumption.
 
-    A report may enter one published output only: the difference of two reveals reports. Poll when
-    all reports are there. Files NAME.published.json beside the reports guard against mistakes; they
-    do not recognize copies of the reports.
+    A report may enter only one published output, because the difference of two reveals reports.
+    Poll when all reports have arrived. Files NAME.published.json next to the reports prevent
+    mistakes, but do not recognize copies of the reports.
 
     Example: quietcrowd lab poll reports.parquet --min-honest 500
 
@@ -57,11 +57,11 @@ class Poll:
     )
     min_honest: int | None = option(
         metavar="NUMBER",
-        help="How many reports are honest at least, each worker's own among them. Default: "
-        "all, which is then said to be assumed.",
+        help="Minimum number of honest reports, including the worker's. Default: all, as a stated "
+        "assumption.",
         default=None,
     )
-    delta: float = option(metavar="NUMBER", help="Delta of the second number.", default=1e-6)
+    delta: float = option(metavar="NUMBER", help="Delta of the shuffled output.", default=1e-6)
     output: Path | None = options.OUTPUT
     as_json: bool = options.JSON
 
@@ -156,32 +156,34 @@ def _as_json(
 def _print(
     found: PollResult, told: ShuffledGuarantee, fewest: int | None, *, assumed: bool
 ) -> None:
-    note(f"{counted(found.workers, 'report')} of one question, each of another worker.")
+    note(f"{counted(found.workers, 'report')} of one question, each from a different worker.")
     note(str(told))
     if told.epsilon == told.local.total_epsilon > 0:
-        enough = "nor with 10,000,000" if fewest is None else f"but from {fewest:,} on"
-        note(
-            f"Shuffling is not shown to add anything with {told.honest:,} honest reports, {enough}."
+        needed = (
+            "10,000,000 are too few as well"
+            if fewest is None
+            else f"at least {fewest:,} are needed"
         )
+        note(f"Shuffling has no proven benefit with {told.honest:,} honest reports; {needed}.")
     if assumed:
         note(
-            f"This assumes that all {found.workers:,} reports are honest. Set --min-honest to the "
+            f"This assumes that all {found.workers:,} reports are honest. Set --min-honest to a "
             "number that you can vouch for."
         )
     if told.delta >= 1 / found.workers:
         note(
-            f"Delta = {told.delta:g} is not below 1 in {found.workers:,}: to show one worker's "
-            "answer to all would be as private. Take a smaller --delta."
+            f"Delta = {told.delta:g} is not below 1 in {found.workers:,}, so it would even permit "
+            "publishing one worker's answer. Use a smaller --delta."
         )
     if found.simulated:
-        note("The noise is simulated: these reports protect nobody.")
+        note("The noise is simulated: these reports protect no one.")
 
 
 _WHAT = (
-    "quietcrowd lab poll published counts of reports in the file beside this record. A report may "
-    "enter one published output only, since the difference of two outputs reveals reports. This "
-    "record guards against mistakes: copies of the file elsewhere are not recognized. Keep it as "
-    "private as the reports. Delete it only if no output was shown to anyone."
+    "quietcrowd lab poll published counts of reports in the file next to this record. A report may "
+    "enter only one published output, since the difference of two outputs reveals reports. This "
+    "record prevents mistakes, but does not recognize copies of the file. Keep it as private as "
+    "the reports. Delete it only if no output was shown to anyone."
 )
 
 _BYTES = 12

@@ -29,8 +29,8 @@ _USUAL_COLUMNS = ",".join(COMPARISONS)
 class Rank:
     """Rank items by paired comparisons.
 
-    A task is a public pair, named as "tea | coffee"; the answer, left or right, is randomised.
-    Scores are log-odds, 0 in the mean; standard errors count the noise in.
+    A task is a public pair, such as "tea | coffee"; the answer, left or right, is randomized.
+    Scores are log-odds with mean 0. Standard errors include the noise.
 
     Example: quietcrowd lab rank reports.parquet -o ranking.csv
 
@@ -42,21 +42,21 @@ class Rank:
 
     reports: list[Path] = argument(
         metavar="REPORTS",
-        help="Files of reports of left and right, made alike; or one of comparisons, with "
-        "--non-private. - is standard input.",
+        help="Files of reports of one mechanism, or one file of comparisons with --non-private; "
+        "- is standard input.",
     )
     non_private: bool = option(
-        help="The file holds plain comparisons: columns worker, left, right, and label, the "
-        "item that was chosen.",
+        help="The file contains non-private comparisons: worker, left, right, and label, the "
+        "chosen item.",
         default=False,
     )
     columns: str = option(
         metavar="WORKER,LEFT,RIGHT,LABEL",
-        help="Names of the columns of plain comparisons, by commas.",
+        help="Column names of non-private comparisons, comma-separated.",
         default=_USUAL_COLUMNS,
     )
     duplicates: str = options.duplicates_option(
-        "Where a worker compared a pair twice in the same order: stop, or keep one."
+        "If a worker compared a pair twice in the same order: stop, or use one."
     )
     prior_sd: float | None = option(
         metavar="NUMBER",
@@ -77,7 +77,7 @@ class Rank:
         data = _read(files, self.columns, self.duplicates, plain=self.non_private)
         found = _ranked(data, self.prior_sd, self.max_iter)
         _show(found, self.output, as_json=self.as_json)
-        end = "converged" if found.converged else "NOT converged: try more with --max-iter"
+        end = "converged" if found.converged else "NOT converged: increase --max-iter"
         note(
             f"{counted(len(found.items), 'item')}, {counted(found.reports, 'comparison')}, "
             f"{counted(found.workers, 'worker')}; {end}."

@@ -49,7 +49,7 @@ def print_plans(plans: list[ReleasePlan], answers: Answers, epsilon: float, per:
         "\nepsilon0",
         "loss per\nclaim",
         "loss per\nuser",
-        "synthetic claims\nper task, about",
+        "expected synthetic\nclaims per task",
         numeric_from=0,
     )
     for plan in plans:
@@ -65,20 +65,20 @@ def print_plans(plans: list[ReleasePlan], answers: Answers, epsilon: float, per:
         )
     first = plans[0]
     _print(
-        f"What epsilon = {epsilon:g} per {per} affords; delta = {first.guarantee.delta:.3g}, "
-        f"{counted(first.method.claims, 'claim')} per task wanted"
+        f"Releases within epsilon = {epsilon:g} per {per}, at delta = {first.guarantee.delta:.3g}, "
+        f"for {counted(first.method.claims, 'synthetic claim')} per task"
     )
     _print()
     _print(table)
     _print()
     notes = (
-        "The first is taken. k, gamma, epsilon0: pass them on to fix a plan. A task with fewer "
-        "than k users is refused. loss per user: of the busiest user's claims about tasks that "
-        "are released, together. How many pass is a guess from public numbers: that the claims "
-        "about a task are normal, and as wide as the bandwidth is best for."
+        "The command uses the first plan. To fix a plan, set --k, --gamma and --epsilon0. Tasks "
+        "with fewer than k users are rejected. loss per user: all claims of the busiest user about "
+        "released tasks. The expected claims follow from public numbers. They assume normal claims "
+        "about a task, with the standard deviation for which the bandwidth is optimal."
     )
     if not math.isfinite(max(plan.guarantee.total_epsilon for plan in plans)):
-        notes += " inf: within delta nothing bounds all claims of a user together."
+        notes += " inf: at this delta, the total loss of a user has no bound."
     _print(notes)
 
 
@@ -117,7 +117,7 @@ def print_release(
     _print(
         f"{counted(len(answers), 'claim')} of {counted(len(answers.workers), 'user')} about "
         f"{counted(len(answers.tasks), 'task')}: {released:,} released, "
-        f"{len(answers.tasks) - released:,} refused."
+        f"{len(answers.tasks) - released:,} rejected."
     )
     line = f"k = {method.k:,}, gamma = {method.gamma:g}, epsilon0 = {method.epsilon0:g}"
     if expected is not None:
@@ -127,7 +127,7 @@ def print_release(
         passed = len(synthetic)
         _print(
             f"{counted(int(synthetic.attempts.sum()), 'attempt')}, {passed:,} passed: "
-            f"{passed / released:.3g} synthetic claims per task released."
+            f"{passed / released:.3g} synthetic claims per released task."
         )
     else:
         _print(f"Nothing is released: no task has k = {counted(method.k, 'user')}.")
@@ -144,7 +144,7 @@ def _print_unreleased(synthetic: SyntheticClaims) -> None:
     refused = synthetic.unreleased
     if not len(refused):
         return
-    table = plain_table("refused task", "reason: it has", numeric_from=2)
+    table = plain_table("rejected task", "reason", numeric_from=2)
     for row in refused.head(SHOWN).itertuples(index=False):
         table.add_row(Text(one_line(str(row.task))), row.reason)
     _print()
@@ -155,27 +155,27 @@ def _print_unreleased(synthetic: SyntheticClaims) -> None:
 
 def _loss_text(guarantee: PrivacyGuarantee) -> str:
     """Describe the privacy loss; the JSON contains the paper's claim for its own procedure."""
-    text = f"Loss of {_of_claims(guarantee, guarantee)}."
+    text = f"The privacy loss is {_of_claims(guarantee, guarantee)}."
     if guarantee.tail:
         text = (
-            f"With probability at least 1 - {show_loss(guarantee.tail.probability, 3)} each, loss "
-            f"of {_of_claims(guarantee, guarantee.tail)}; against other values that are fixed "
-            "beforehand. Pairs of differential privacy, for composition, at delta = "
+            f"With probability at least 1 - {show_loss(guarantee.tail.probability, 3)} each, the "
+            f"privacy loss is {_of_claims(guarantee, guarantee.tail)}, against other values fixed "
+            "in advance. For composition, pairs of differential privacy at delta = "
             f"{show_loss(guarantee.delta, 3)}: {_of_claims(guarantee, guarantee)}."
         )
     return (
-        f"{text} Not hidden: who made claims about which tasks. True only if range, bandwidth and "
-        "grid were chosen without a look at the claims, and nothing else is released of them: a "
-        f"second release costs as much again. Proof: {guarantee.source}."
+        f"{text} It does not hide which users made claims about which tasks. It is valid only if "
+        "range, bandwidth and grid do not depend on the claims, and nothing else about the claims "
+        f"is released. A second release has the same loss again. Proof: {guarantee.source}."
     )
 
 
 def _of_claims(guarantee: PrivacyGuarantee, losses: PrivacyGuarantee | TailBound) -> str:
-    text = f"one claim, given all others: at most epsilon = {show_loss(losses.epsilon)}"
+    text = f"at most epsilon = {show_loss(losses.epsilon)} for one claim, given all others"
     if guarantee.answers > 1:
         text += (
-            f"; of all {guarantee.answers:,} claims of the busiest user together: "
-            f"{show_loss(losses.total_epsilon)}"
+            f", and {show_loss(losses.total_epsilon)} for all {guarantee.answers:,} claims of the "
+            "busiest user"
         )
     return text
 
@@ -188,16 +188,16 @@ def _who_may_see(synthetic: SyntheticClaims, output: Path) -> str:
         return f"{output} is simulated: do not share it. {stay}"
     if not synthetic.may_be_shared:
         return (
-            f"{output}: a loss of {show_loss(loss)} protects nobody. Whoever knows the other "
-            f"claims may become certain of this one: do not share it. {stay}"
+            f"{output}: a loss of {show_loss(loss)} protects no one. An attacker who knows all "
+            f"claims except one may become certain of it. Do not share the file. {stay}"
         )
     rare = ""
     if guarantee.tail:
-        rare = f", but for a chance of {show_loss(guarantee.tail.probability, 3)}"
+        rare = f", except with probability {show_loss(guarantee.tail.probability, 3)}"
     return (
-        "Somebody who knows all claims but one, and thinks two values of it equally likely, is at "
-        f"most {show_most_sure(loss)} sure after reading {output}{rare}. Where that is little "
-        f"enough for you, it may be shared, once, and this text. {stay}"
+        "An attacker who knows all claims except one, and considers two values of it equally "
+        f"likely, is at most {show_most_sure(loss)} sure after reading {output}{rare}. If this is "
+        f"acceptable, you may share the file once, with this text. {stay}"
     )
 
 

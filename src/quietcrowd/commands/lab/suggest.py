@@ -20,9 +20,9 @@ from quietcrowd.gold import KnownTruthError
 class Suggest:
     """Suggest which tasks to ask next.
 
-    Answers are allotted to the tasks whose error is expected to drop most per further report. That
-    follows from the reports alone; who is asked what then depends on them, so fix beforehand how
-    many answers each worker gives. Of reports that noise-aware reads.
+    It assigns answers to the tasks with the largest expected reduction of error per report.
+    Assignments then depend on earlier reports, so fix the number of answers per worker in advance.
+    It supports the reports that noise-aware supports.
 
     Example: quietcrowd lab suggest reports.parquet --count 200 -o next.csv
 
@@ -30,15 +30,15 @@ class Suggest:
     """
 
     reports: list[Path] = argument(metavar="REPORTS", help="Files of reports of one mechanism.")
-    count: int = option(min=1, metavar="NUMBER", help="How many answers to allot.", default=100)
+    count: int = option(min=1, metavar="NUMBER", help="Number of answers to assign.", default=100)
     max_per_task: int | None = option(
         min=1,
         metavar="NUMBER",
-        help="Most of them for one task. Default: three times the even share.",
+        help="Maximum number of answers per task. Default: three times an even division.",
         default=None,
     )
     worker: str | None = option(
-        metavar="ID", help="Who is to answer. Default: a typical worker.", default=None
+        metavar="ID", help="Worker who will answer. Default: a typical worker.", default=None
     )
     method: str | None = method_option(default="noise-aware")
     gold: Path | None = options.GOLD
@@ -70,8 +70,8 @@ class Suggest:
             print_frame(found, "--output next.csv")
         given = int(found["answers"].sum())
         note(
-            f"{counted(given, 'answer')} for {counted(len(found), 'task')}. Infer again when they "
-            "are in: what is best may have changed."
+            f"{counted(given, 'answer')} for {counted(len(found), 'task')}. Run this again when "
+            "they have arrived, because the suggestion may change."
         )
 
 

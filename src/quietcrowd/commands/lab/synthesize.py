@@ -69,7 +69,7 @@ def _number(text: str, *flags: str, default: Any = None) -> Any:
 class Synthesize:
     """Create synthetic claims, as a trusted collector.
 
-    Overwrites nothing without --force: another release reveals more of the claims.
+    It overwrites nothing without --force, because another release reveals more of the claims.
 
     Example: quietcrowd lab synthesize claims.csv --between 0,10 --bandwidth 0.4
     --claims 5 --epsilon 8 -o synthetic.csv
@@ -81,31 +81,38 @@ class Synthesize:
     --claims 5 --k 28 --gamma 4 --epsilon0 0.568 -o synthetic.csv --plot "drug A"
     """
 
-    source: Path = argument(metavar="CLAIMS", help="File of claims, or dataset folder.")
+    source: Path = argument(metavar="CLAIMS", help="File of claims, or dataset directory.")
     output: Path | None = options.OUTPUT
     between: str | None = options.BETWEEN
     bandwidth: str | None = _number(
-        "Of the kernel, public, in the unit of the claims; about spread * users^-0.2.", default=None
+        "Public bandwidth of the kernel, in the unit of the claims; about their standard "
+        "deviation * users^-0.2.",
+        default=None,
     )
     epsilon: float | None = _number(
-        "Of one claim, at --delta; finds k, gamma, epsilon0.", "--epsilon", "-e", default=None
+        "Privacy loss at --delta, which determines k, gamma and epsilon0.",
+        "--epsilon",
+        "-e",
+        default=None,
     )
     epsilon_per: str = _words(
-        *BUDGETS, text="What --epsilon bounds: a claim, or all of a user.", default="claim"
+        *BUDGETS, text="Whether --epsilon bounds one claim, or all of a user.", default="claim"
     )
-    delta: float = _number("Of the pair (epsilon, delta) of the bound.", default=1e-6)
-    claims: int = _number("Synthetic claims wanted per task.", default=30)
+    delta: float = _number("Delta of the bound (epsilon, delta).", default=1e-6)
+    claims: int = _number("Requested synthetic claims per task.", default=30)
     k: int | None = _number(
-        "Users a task must have, and claims that a candidate must resemble.", default=None
+        "Minimum users per task, and minimum claims similar to a candidate.", default=None
     )
-    gamma: float | None = _number("How alike likelihoods must be; above 1.", default=None)
+    gamma: float | None = _number("Ratio of similar likelihoods; above 1.", default=None)
     epsilon0: float | None = _number(
         "Noise of the test is 1/epsilon0; instead of --epsilon.", default=None
     )
-    weights: str | None = _words(*WEIGHTS, text="Of the claims. Default: uniform.", default=None)
-    kernel: str = _words(*KERNELS, text="Of the densities.", default="gaussian")
+    weights: str | None = _words(
+        *WEIGHTS, text="Weights of the claims. Default: uniform.", default=None
+    )
+    kernel: str = _words(*KERNELS, text="Kernel of the densities.", default="gaussian")
     release: str = _words(
-        *RELEASES, text="paper: as printed; has no finite loss.", default="attempts"
+        *RELEASES, text="paper: as published; its loss is unbounded.", default="attempts"
     )
     plan: bool = option(
         help="Print the releases that --epsilon allows; write nothing.", default=False
@@ -113,16 +120,16 @@ class Synthesize:
     columns: str = options.COLUMNS
     duplicates: str = options.DUPLICATES
     plot: list[str] | None = option(
-        metavar="TASK", help="Draw a task's densities, not private; repeatable.", default=None
+        metavar="TASK", help="Plot a task's densities, not private; repeatable.", default=None
     )
     plot_folder: Path | None = option(
-        metavar="FOLDER", help="Of the pictures. Default: collector-only.", default=None
+        metavar="FOLDER", help="Directory of the plots. Default: collector-only.", default=None
     )
     gold: Path | None = option(
-        metavar="FILE", help="Known truths for --plot, columns task and label.", default=None
+        metavar="FILE", help="Known truths for --plot, in columns task and label.", default=None
     )
     simulate: int | None = options.SIMULATE
-    force: bool = option(help="Overwrite what is at --output, and pictures.", default=False)
+    force: bool = option(help="Overwrite existing output and plots.", default=False)
     as_json: bool = options.JSON
 
     def run(self) -> None:
@@ -180,7 +187,7 @@ class Synthesize:
         else:
             print_release(*told)
         for path in pictures.values():
-            note(f"{path} is made from raw claims: for the collector's eyes only.")
+            note(f"{path} shows raw claims. Only the collector may see it.")
 
     def _read_claims(self) -> Answers:
         if self.between is None and not self.source.is_dir():
@@ -201,7 +208,7 @@ def _draw(
 
     for task, path in pictures.items():
         if truths is not None and drawn[task] is None:
-            note(f"{truths}: no truth is known of the task {task!r}")
+            note(f"{truths}: the truth of task {task!r} is missing")
         path.parent.mkdir(exist_ok=True)
         plot_task_densities(density, task, path, drawn[task])
 

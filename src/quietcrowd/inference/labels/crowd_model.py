@@ -112,24 +112,24 @@ class CrowdModel(CategoricalModel[Any, StateT, TallyT], LearningModel[Any, State
             )
         else:
             found.append(
-                "Where workers err together, confidences are too high: only known truths (gold) "
-                f"can tell. There are {told.compared:,}; from {LEAST_KNOWN_TRUTHS} on they "
-                "correct it."
+                "If workers make common errors, confidences are too high, which only known truths "
+                f"(gold) can reveal. There are {told.compared:,}; at least {LEAST_KNOWN_TRUTHS} "
+                "correct the confidences."
             )
         worth = self.accuracies.worth
         if summary.labels > 1 and np.sort(worth)[len(worth) // 2] < LEAST_ANSWERS:
             found.append(
                 "For half of the workers all reports together carry less information than "
-                f"{LEAST_ANSWERS:.0f} non-private answers: honest workers among them cannot be "
+                f"{LEAST_ANSWERS:.0f} non-private answers. Honest workers among them cannot be "
                 "distinguished from guessers."
             )
         few = summary.tasks < FEW_TASKS and summary.answers < FEW_ANSWERS * summary.tasks
         if few and summary.labels == 2 and self._without_noise:
             found.append(
                 f"Few answers: {summary.tasks:,} tasks with {summary.answers / summary.tasks:.1f} "
-                "answers each, of two labels. On drawn crowds of this size MajorityVote (on the "
-                "command line: --method majority) had errors that were smaller by .01 to .04; on "
-                "parts of real ones as often larger ones."
+                "answers each, of two labels. On simulated crowds of this size, errors of "
+                "MajorityVote (on the command line: --method majority) were smaller by .01 to .04. "
+                "On parts of real crowds they were larger as often as smaller."
             )
         return tuple(found)
 

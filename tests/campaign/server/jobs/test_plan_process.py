@@ -95,7 +95,7 @@ def test_mechanisms_that_are_offered_are_those_that_can_be_planned_with():
         ({"workers": [5, 0]}, "/workers", "at least 1; got 0"),
         ({"answers": [41]}, "/answers", "got answers=41, tasks=40"),
         ({"mechanisms": ["laplce"]}, "/mechanisms", "did you mean"),
-        ({"mechanisms": ["laplace"]}, "/mechanisms", "laplace was left out"),
+        ({"mechanisms": ["laplace"]}, "/mechanisms", "laplace was dropped"),
         ({"epsilon": [1, 0]}, "/epsilon", "epsilon must be above 0"),
         ({"target": -1}, "/target", "target must be a finite number, at least 0; got -1"),
         (
