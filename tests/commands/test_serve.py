@@ -74,12 +74,10 @@ def test_a_journal_that_was_lost_is_said_once(run, tmp_path, monkeypatch):
     (tmp_path / "q.db.departures").unlink()
     status, _, told = run(*words, "--accept-lost-withdrawal-log")
     assert (status, len(served)) == (0, 1)
-    assert "Who left before comes back" in told
+    assert "Copies restore workers withdrawn before" in told
     with ready_database(settings):
         pass
-    assert (
-        "leave --accept-lost-withdrawal-log out" in run(*words, "--accept-lost-withdrawal-log")[2]
-    )
+    assert "omit --accept-lost-withdrawal-log" in run(*words, "--accept-lost-withdrawal-log")[2]
 
 
 def half_a_request(port, key):

@@ -21,14 +21,14 @@ class DatabaseSettings:
 
     database: str | None = option(
         metavar="URL",
-        help="sqlite:///FILE or postgresql://USER@HOST/NAME; created where there is none. "
+        help="sqlite:///FILE or postgresql://USER@HOST/NAME; created if missing. "
         "Default: sqlite:///quietcrowd.db",
         default=None,
     )
     withdrawal_log: str | None = option(
         metavar="URL",
-        help="The journal of who left, outside of the database and its copies: "
-        "sqlite:///FILE, postgresql://USER@HOST/OTHER or none. Default: a file beside that "
+        help="The journal of withdrawals, outside of the database and its copies: "
+        "sqlite:///FILE, postgresql://USER@HOST/OTHER or none. Default: a file next to that "
         "of SQLite",
         default=None,
     )
@@ -39,12 +39,12 @@ class NetworkSettings:
     """Settings of the addresses, and of those who may connect."""
 
     host: str | None = option(
-        metavar="ADDRESS", help="Where to listen. Default: 127.0.0.1", default=None
+        metavar="ADDRESS", help="The address to listen on. Default: 127.0.0.1", default=None
     )
     port: int | None = option(metavar="NUMBER", help="0: a free one. Default: 8000", default=None)
     insecure: bool | None = option(
-        help="Listen on an address that is not this machine, without encryption: where a "
-        "server with HTTPS on another machine is before this one, and nobody else between.",
+        help="Allow an address that other machines can reach, without encryption: for a server "
+        "with HTTPS on another machine, and a network without third parties.",
         default=None,
     )
     public_url: str | None = option(
@@ -68,7 +68,7 @@ class NetworkSettings:
     )
     metrics_port: int | None = option(
         metavar="NUMBER",
-        help="Serve /metrics there, to this machine alone; 0: a free one. Default: no metrics",
+        help="Serve /metrics there, only to this machine; 0: a free one. Default: no metrics",
         default=None,
     )
 
@@ -84,7 +84,7 @@ class InferenceSettings:
     )
     inference_timeout: float | None = option(
         metavar="SECONDS",
-        help="The longest time of an inference; it is ended then, and the results say so. "
+        help="The time limit of an inference; the results report it if it is exceeded. "
         "Default: 600",
         default=None,
     )
@@ -96,13 +96,13 @@ class InferenceSettings:
     )
     inference_folder: str | None = option(
         metavar="FOLDER",
-        help="The folder for these files. Default: the system's folder for temporary files",
+        help="The directory for these files. Default: the system's directory for temporary files",
         default=None,
     )
     dask: str | None = option(
         metavar="ADDRESS",
         help="A Dask cluster that reads these files, as tcp://HOST:PORT; its workers must "
-        "see --inference-folder under the same path. Default: this machine alone",
+        "see --inference-folder under the same path. Default: only this machine",
         default=None,
     )
 
@@ -173,7 +173,7 @@ def _begin_new(settings: Settings) -> None:
 
     left = begin_new(settings)
     if left is None:
-        note("There is a database: leave --new out.")
+        note("The database exists: omit --new.")
     for one in left or ():
         note(f"Left behind: {one}.")
 
@@ -183,10 +183,10 @@ def _accept_loss(settings: Settings) -> None:
 
     if accept_loss(settings):
         note(
-            "Who left before comes back with a copy: make a new one, and delete those from before."
+            "Copies restore workers withdrawn before: make a new copy, and delete the earlier ones."
         )
     else:
-        note("The journal of who left is there: leave --accept-lost-withdrawal-log out.")
+        note("The journal of withdrawals exists: omit --accept-lost-withdrawal-log.")
 
 
 def _require_departures(settings: Settings) -> None:

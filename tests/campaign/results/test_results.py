@@ -222,7 +222,7 @@ def test_after_closing_it_is_told_that_fewer_are_never_shown(desk):
     desk.worker(campaign).send_values(1)
     url = f"/campaigns/{campaign}/results"
     told = check_problem(desk.client.get(url), 409, "no-results")["detail"]
-    assert told.startswith("Results follow a moment after 5 workers more have sent reports")
+    assert told.startswith("Results appear shortly after 5 more workers have sent reports")
     desk.client.post(f"/campaigns/{campaign}/close").raise_for_status()
     told = check_problem(desk.client.get(url), 409, "no-results")["detail"]
     assert told.startswith(

@@ -149,13 +149,13 @@ def test_a_server_says_what_it_will_use_and_no_password():
     for words in (
         "PostgreSQL, postgresql://me@db.example:5433/crowd; 10 connections, 34 of 97 in use",
         "256 at once, 32 with one key or credential",
-        "Who left: kept in the database alone; comes back with a copy",
-        "no limit of a rate",
-        "from one source: no limit;\n    a source is what 10.0.0.0/24 says",
+        "Withdrawals: only in the database; copies restore withdrawn workers",
+        "no rate limit",
+        "from one source: no limit;\n    a source is an address stated by 10.0.0.0/24",
         "67,108,864 bytes",
         f"  Connections: 900, 225 of them from one source; open files: at most {file_limit():,}",
         "from one source: 7 a second, 100 at once",
-        "left to other servers",
+        "on other servers",
         "http://[::1]:9/metrics",
     ):
         assert words in told
@@ -167,12 +167,12 @@ def test_what_is_usual_is_told_too(tmp_path):
     told = lines(Settings(database=f"sqlite:///{tmp_path}/q.db"))
     for words in (
         f"SQLite, {tmp_path}/q.db; 10 connections",
-        f"Who left: SQLite, {tmp_path}/q.db.departures",
+        f"Withdrawals: SQLite, {tmp_path}/q.db.departures",
         "20 a second, 100 at once",
-        "from one source: 30 a minute, 100 at once;\n    a source is who connects",
-        "in a process of its own, ended after 600 seconds",
+        "from one source: 30 a minute, 100 at once;\n    a source is a client",
+        "in a separate process, at most 600 seconds",
         "Metrics: none",
-        "the name under which it is asked",
+        "the host name of the request",
     ):
         assert words in told
 
@@ -181,7 +181,9 @@ def test_it_says_where_opentelemetry_is_asked_for_and_not_there(tmp_path, monkey
     settings = Settings(database=f"sqlite:///{tmp_path}/q.db")
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318")
     monkeypatch.setattr(exposition, "find_spec", lambda _: None)
-    assert "Metrics: none; OpenTelemetry: not installed, take quietcrowd[otel]" in lines(settings)
+    assert "Metrics: none; OpenTelemetry: not installed, requires quietcrowd[otel]" in lines(
+        settings
+    )
     monkeypatch.setattr(exposition, "find_spec", lambda _: object())
     assert "Metrics: none; OpenTelemetry: sent" in lines(settings)
 
@@ -189,7 +191,7 @@ def test_it_says_where_opentelemetry_is_asked_for_and_not_there(tmp_path, monkey
 def test_a_clock_that_is_held_is_told(tmp_path):
     settings = Settings(database=f"sqlite:///{tmp_path}/q.db")
     told = lines(settings, clock=Clock(now=86_400.0 * 21_000, seen=20_800))
-    assert "Warning: The clock says 2027-07-01, and the last day seen is 2026-12-13." in told
+    assert "Warning: The clock shows 2027-07-01, and the last day seen is 2026-12-13." in told
     assert "admin clock --confirm" in told
     assert "Warning" not in lines(settings)
 

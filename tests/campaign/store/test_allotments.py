@@ -352,7 +352,7 @@ def test_by_results_of_what_does_not_say_it_nothing_is_handed_out(server):
     votes, aware = qc.MajorityVote().to_dict(), qc.NoiseAware().to_dict()
     body = {"title": "T", "mechanism": LABEL.to_dict(), **some, "method": votes}
     refused = check_problem(desk.client.post("/campaigns", json=body), 422, "validation")
-    assert "majority does not say where" in refused["errors"][0]["message"]
+    assert "majority does not estimate the value" in refused["errors"][0]["message"]
     draft = desk.draft(**some, method=aware)
     url = f"/campaigns/{draft['id']}"
 

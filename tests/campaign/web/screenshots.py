@@ -190,8 +190,8 @@ def plans(studio, requester):
     studio.take(requester, "dashboard-8-plan")
     for name, text in (("Tasks", "100"), ("Workers", "20, 50, 100"), ("Labels", "no, yes")):
         requester.fill(name, text)
-    requester.fill("Answers of each worker", "20")
-    requester.fill("Error that is wanted", "0.2")
+    requester.fill("Answers per worker", "20")
+    requester.fill("Target error", "0.2")
     requester.make_plan()
     requester.page.get_by_role("button", name="one-layer").nth(2).click()
     studio.take(requester, "dashboard-9-planned")
@@ -200,13 +200,13 @@ def plans(studio, requester):
     requester.alert()
     studio.take(requester, "dashboard-10-mistake")
     requester.open(studio.desk.server.url, studio.numbers, studio.desk.key)
-    requester.press("What error at another ε? Plan with these facts")
+    requester.press("Plan the error at another ε")
     requester.heading("Plan a campaign")
     requester.fill("Tasks", "60")
     requester.fill("Workers", "30")
     requester.fill("Unit", "°C")
     requester.make_plan()
-    requester.page.get_by_text("What is assumed of the crowd").click()
+    requester.page.get_by_text("Assumptions about the crowd").click()
     studio.take(requester, "dashboard-11-planned-numbers")
 
 

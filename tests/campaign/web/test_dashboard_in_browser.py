@@ -115,13 +115,13 @@ def test_a_link_shows_results_once_and_no_workers(person, campaign):
     assert [name for name in shown if "," in name] == ["Truths, CSV", "Results, JSON"]
     assert "All campaigns" not in shown
     assert not re.search("worker-[0-9a-f]{16}", page.content())
-    page.get_by_text("Seen through a link").wait_for()
+    page.get_by_text("Opened with a link").wait_for()
     requester.look_again()
     page.reload()
     requester.heading("Dashboard")
     again = person(RequesterInBrowser)
     again.page.goto(link)
-    assert "The link was used, or is too old" in again.alert()
+    assert "The link was used or has expired" in again.alert()
     again.give(desk.key)
     again.heading("Birds in a browser")
 
@@ -132,11 +132,11 @@ def test_a_key_in_an_address_is_not_used_and_does_not_stay_there(person, campaig
     for place in (f"/dashboard/{made}", "/dashboard/", "/"):
         requester = person(RequesterInBrowser)
         requester.page.goto(f"{desk.server.url}{place}#k={desk.key}")
-        assert "this browser has kept it" in requester.alert()
+        assert "this browser stored it" in requester.alert()
         assert "#" not in requester.page.url
         assert asked(requester) == []
         requester.page.evaluate(f"location.hash = 'k={desk.key}'")
-        assert "this browser has kept it" in requester.alert()
+        assert "this browser stored it" in requester.alert()
         assert "#" not in requester.page.url
         assert desk.key.encode() not in b"".join(one.everything for one in requester.wire.sent)
 
@@ -146,7 +146,7 @@ def test_a_key_that_has_ended_says_so(person, campaign):
     old = issue_key(desk.server.database, "old in a browser", expires_at=1_000)
     requester = person(RequesterInBrowser)
     requester.page.goto(f"{desk.server.url}/dashboard/{made}")
-    for given, told in ((old, "has expired"), (f"qck_{'a' * 43}", "unknown"), ("x", "no key")):
+    for given, told in ((old, "has expired"), (f"qck_{'a' * 43}", "unknown"), ("x", "not a key")):
         requester.field.fill(given)
         requester.press("Open")
         requester.page.get_by_role("alert").filter(has_text=told).wait_for()

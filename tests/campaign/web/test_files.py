@@ -28,5 +28,5 @@ def test_a_template_is_filled_once_and_not_looked_through_again():
 
 @pytest.mark.parametrize(("template", "count"), [("none", 0), ("<a><a>", 2)])
 def test_every_place_is_there_once(template, count):
-    with pytest.raises(ValueError, match=f"it is {count} times"):
+    with pytest.raises(ValueError, match=f"it occurs {count} times"):
         fill(template, {"<a>": "x"})

@@ -172,7 +172,7 @@ def test_a_query_is_refused_in_words_and_not_repeated(server, path):
     refused = httpx.get(f"{server.url}{path}?PROLIFIC_PID=secret", verify=PLAIN, timeout=LONG)
     assert refused.status_code == 400
     assert refused.headers["content-type"] == "text/html; charset=utf-8"
-    assert "behind a question mark" in refused.text
+    assert "after the question mark" in refused.text
     assert "secret" not in refused.text
     assert "<script" not in refused.text
 

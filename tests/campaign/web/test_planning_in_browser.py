@@ -17,7 +17,7 @@ pytestmark = [
 ]
 
 WIDE = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
-LIKE = "What error at another ε? Plan with these facts"
+LIKE = "Plan the error at another ε"
 
 
 @pytest.fixture(scope="module")
@@ -49,23 +49,23 @@ def test_a_form_leads_to_the_command_line_that_makes_the_campaign(
         "Labels": 'no, "it\'s, perhaps", yes',
         "Tasks": "40",
         "Workers": "10, 20",
-        "Answers of each worker": "8",
+        "Answers per worker": "8",
         "ε": "1, 4",
-        "Error that is wanted": "0.6",
+        "Target error": "0.6",
     }
     for name, text in fields.items():
         requester.fill(name, text)
     page.get_by_role("checkbox", name="subset-selection").check()
     requester.make_plan()
     head, *rows = requester.table("Rows of the plan")
-    assert head[1:4] == ["Expected error", "9 in 10 lie in", "ε, answer"]
+    assert head[1:4] == ["Expected error", "Range of 9 in 10", "ε, answer"]
     assert len(rows) == 10  # 2 mechanisms, 2 epsilons and 2 sizes; and 2 in plain
     assert any("reaches the target" in row[0] for row in rows)
     assert page.locator("#plan-plot polyline").count() == 2
     assert page.locator("#plan-plot").get_by_text("ε of one answer").count() == 1
     assert not page.evaluate(WIDE)
     words = chosen_command(requester, "subset-selection", 1)
-    assert "8 answers of a worker 32 together" in page.locator("#plan-loss").inner_text()
+    assert "8 answers of a worker 32; δ" in page.locator("#plan-loss").inner_text()
     (tmp_path / "tasks.csv").write_text("task,a\n" + "".join(f"t{n},{n}\n" for n in range(40)))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("QUIETCROWD_KEY", desk.key)
@@ -88,11 +88,11 @@ def test_a_mistake_is_told_at_its_field(person, desk):
     requester.press("Plan")
     assert "got “10, many”" in requester.alert()
     requester.fill("Workers", "10")
-    page.get_by_text("What is assumed of the crowd").click()
-    requester.fill("How often the others are right", "2")
-    page.get_by_text("What is assumed of the crowd").click()
+    page.get_by_text("Assumptions about the crowd").click()
+    requester.fill("Mean accuracy of the others", "2")
+    page.get_by_text("Assumptions about the crowd").click()
     requester.press("Plan")
-    field = page.get_by_role("textbox", name="How often the others are right")
+    field = page.get_by_role("textbox", name="Mean accuracy of the others")
     field.wait_for(timeout=1_000 * LONG)  # it was folded away
     assert requester.alert() == "Accuracy must be a number from 0 to 1; got 2."
     assert field.get_attribute("aria-invalid") == "true"
@@ -107,7 +107,7 @@ def test_a_campaign_fills_the_form(person, desk):
     requester = person(RequesterInBrowser).open(desk.server.url, made, desk.key)
     requester.page.get_by_role("button", name=LIKE).click()
     requester.heading("Plan a campaign")
-    assert "others are as usual" in requester.page.locator("#plan-status").inner_text()
+    assert "defaults for others" in requester.page.locator("#plan-status").inner_text()
     shown = {
         name: requester.page.get_by_role("textbox", name=name, exact=True).input_value()
         for name in ("Lowest answer", "Highest answer", "Tasks", "Workers", "ε")
@@ -136,11 +136,11 @@ def test_leaving_stops_a_plan(person, desk):
 
     requester.page.route(re.compile("/plans$"), keep)
     requester.press("Plan")
-    requester.page.get_by_text("Crowds are being simulated").wait_for()
+    requester.page.get_by_text("Simulating crowds").wait_for()
     requester.press("Stop")
     requester.page.get_by_text("Stopped.").wait_for()
     requester.press("Plan")
-    requester.page.get_by_text("Crowds are being simulated").wait_for()
+    requester.page.get_by_text("Simulating crowds").wait_for()
     requester.press("All campaigns")
     requester.heading("Campaigns")
     requester.page.go_back()

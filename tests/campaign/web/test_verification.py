@@ -79,16 +79,16 @@ def with_a_byte_more(status, kind, content):
 def test_a_changed_byte_is_found(path):
     [[where, reason]] = differences(changed(with_a_byte_more, [path]))
     assert where == path
-    assert reason.startswith("is another file: sha384-")
+    assert reason.startswith("differs: sha384-")
 
 
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (with_a_byte_more, "is another file: sha384-"),
-        (lambda _, kind, content: (404, kind, content), "is not there: status 404"),
-        (lambda _, kind, content: (301, kind, content), "is not there: status 301"),
-        (lambda status, _, content: (status, "text/x", content), "is said to be 'text/x'"),
+        (with_a_byte_more, "differs: sha384-"),
+        (lambda _, kind, content: (404, kind, content), "is missing: status 404"),
+        (lambda _, kind, content: (301, kind, content), "is missing: status 301"),
+        (lambda status, _, content: (status, "text/x", content), "has the media type 'text/x'"),
     ],
     ids=["a byte", "404", "301", "text/x"],
 )
@@ -99,9 +99,7 @@ def test_every_change_of_every_file_is_found(change, reason):
 
 
 def test_another_policy_is_found():
-    assert differences(policy="default-src *") == [
-        (PAGE, "lets a browser do other things for it than here")
-    ]
+    assert differences(policy="default-src *") == [(PAGE, "has another content security policy")]
 
 
 @pytest.mark.parametrize(
@@ -111,11 +109,11 @@ def test_another_policy_is_found():
         (b"[]", ["cannot be read"]),
         (b'{"version": 1, "files": []}', ["cannot be read"]),
         (b"[" * 100_000, ["cannot be read"]),
-        (b'{"version": "9\\u001b", "files": {}}', ["is of version 9\ufffd, not "]),
-        (b" " + MANIFEST.content, ["is another list than that of this release"]),
+        (b'{"version": "9\\u001b", "files": {}}', ["has version 9\ufffd, not "]),
+        (b" " + MANIFEST.content, ["differs from the list of this release"]),
         (
             MANIFEST.content.replace(b'"files": {', b'"files": {"worker/evil.js": "",'),
-            ["names worker/evil.js, which is not in this release"],
+            ["lists worker/evil.js, which is not in this release"],
         ),
     ],
 )
@@ -132,7 +130,7 @@ def test_of_many_strange_names_a_few_are_told():
     content = json.dumps(listed).encode()
     assert len(differences({"worker/manifest.json": (200, "", content)})) == 20
     assert differences({"worker/manifest.json": (404, "", b"")}) == [
-        ("worker/manifest.json", "is not there: status 404")
+        ("worker/manifest.json", "is missing: status 404")
     ]
 
 
@@ -153,9 +151,7 @@ def test_a_server_below_a_path_has_to_know_it():
             return super().handle_request(request)
 
     [found] = verify_server(f"{SERVER}/below", transport=Below()).differences
-    assert found.reason == (
-        "holds another address of the server: quietcrowd serve --public-url tells it"
-    )
+    assert found.reason == ("contains another server address: use quietcrowd serve --public-url")
     assert verify_server(f"{SERVER}/below", transport=Below(server=f"{SERVER}/below")).same
 
 
@@ -182,4 +178,4 @@ def test_a_campaign_that_there_is_not_is_no_difference():
     page = (404, WORKER_PAGE.media_type, WORKER_PAGE.content)
     with pytest.raises(CampaignError, match="has no such campaign"):
         verify_server(SERVER, campaign, transport=Fake({f"j/{campaign}": page}))
-    assert differences({PAGE: page}) == [(PAGE, "is not there: status 404")]
+    assert differences({PAGE: page}) == [(PAGE, "is missing: status 404")]

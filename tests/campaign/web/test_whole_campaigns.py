@@ -39,7 +39,7 @@ def test_labels_by_mouse_by_keyboard_and_by_touch(person, desk):
     page = requester.page
     table = page.get_by_role("button", name="Reports, CSV")
     assert table.is_disabled()
-    page.get_by_text("Reports can be had when the campaign is closed.").wait_for()
+    page.get_by_text("Reports are available after the campaign closes.").wait_for()
     assert not page.locator("#agreement").is_visible()
     assert not page.locator("#answer-epsilon").is_visible()
     workers = [
@@ -90,7 +90,7 @@ def test_a_requester_sees_who_is_excluded_and_that_workers_may_be_invented(perso
     page = requester.page
     page.get_by_text("2 workers, by pseudonym. 1 more excluded").wait_for()
     page.get_by_text("Anyone who has the link can take part").wait_for()
-    page.get_by_text("the link, as often as they like: workers may be invented").wait_for()
+    page.get_by_text("the link, repeatedly: workers may be fake").wait_for()
     page.get_by_text("at the end of 2099-12-31 (UTC)").wait_for()
     assert requester.told == []
 

@@ -151,7 +151,7 @@ def test_modules_import_what_there_is_and_not_each_other(monkeypatch):
     with pytest.raises(ValueError, match=r"b\.js imports a\.js, which imports it"):
         modules_in_order("a.js")
     del files["b.js"]
-    with pytest.raises(ValueError, match=r"a\.js imports b\.js, which is not there"):
+    with pytest.raises(ValueError, match=r"a\.js imports b\.js, which is missing"):
         modules_in_order("a.js")
 
 

@@ -139,7 +139,7 @@ def test_a_clock_that_is_held_is_named(examine, tmp_path):
     for name in ("q.db", "q.db.departures"):
         with closing(Database.open(f"sqlite:///{tmp_path}/{name}")) as database:
             confirm_clock(0.0, database)
-    assert "PROBLEM clock: The clock says" in examine()[1]
+    assert "PROBLEM clock: The clock shows" in examine()[1]
 
 
 def test_no_place_of_copies_is_an_error(run, settings, tmp_path):
@@ -194,7 +194,7 @@ def test_a_copy_comes_first(run, first, tmp_path):
     assert len(printed.splitlines()) == len(all_revisions()) - 1
     status, printed, told = run("admin", "migrate", "--database", first)
     assert (status, printed) == (0, "")
-    assert "nothing to do" in told
+    assert "up to date" in told
     assert len(list(tmp_path.glob("q.db.copy-*"))) == 2
 
 
@@ -205,7 +205,7 @@ def test_the_first_day_of_the_clock_is_stored_and_printed(run, first, monkeypatc
         "quietcrowd.commands.admin.database.time", SimpleNamespace(time=lambda: wrong)
     )
     status, _, told = run("admin", "migrate", "--database", first, "--no-backup")
-    assert (status, "clock says 2030-03-17" in told) == (0, True)
+    assert (status, "clock shows 2030-03-17" in told) == (0, True)
     with closing(Database.open(first)) as database:
         assert not read_clock(wrong, database).held
         assert read_clock(wrong - 200 * DAY, database).held

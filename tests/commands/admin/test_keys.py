@@ -24,7 +24,7 @@ def test_keys_are_told_by_their_ends(run, server, key, request):
     status, printed, _ = run("admin", "list-keys")
     assert status == 0
     lines = [line.split() for line in printed.splitlines()]
-    assert [key[-4:], "valid", "no", "end", "in", "use", "now"] in lines
+    assert [key[-4:], "valid", "no", "limit", "in", "use", "now"] in lines
     assert [other[-4:], "valid", "2096-10-02", "07:06", "UTC"] in lines
     assert max(map(len, printed.splitlines())) <= 80
     assert {one["last4"] for one in json.loads(run("admin", "list-keys", "--json")[1])} == {
@@ -38,7 +38,7 @@ def test_one_of_them_is_revoked(run, server, key, request):
     other = issue_key(server.database, request.node.name)
     assert run("admin", "revoke-key", "none")[0] == 2
     status, _, told = run("admin", "revoke-key", other[-4:])
-    assert (status, told) == (0, f"The key that ends in {other[-4:]} is good no more.\n")
+    assert (status, told) == (0, f"The key that ends in {other[-4:]} is revoked.\n")
     assert server.client(other).get("/campaigns").status_code == 401
     assert server.client(key).get("/campaigns").status_code == 200
     status, _, told = run("admin", "revoke-key", other[-4:])

@@ -82,7 +82,7 @@ def test_a_campaign_from_the_first_command_to_the_last(run, at_desk, server, tmp
     [
         (
             ("campaign", "open", "f" * 32),
-            "the server rejected the request: There is no such thing here",
+            "the server rejected the request: The resource does not exist",
         ),
         (("campaign", "open", "Birds"), "a campaign's id is 32 hexadecimal digits; got 'Birds'"),
         (("campaign", "delete", "F" * 32), "a campaign's id is 32 hexadecimal digits"),
@@ -95,7 +95,7 @@ def test_a_campaign_from_the_first_command_to_the_last(run, at_desk, server, tmp
             "must have the form https://example.org",
         ),
         (("campaign", "export", "f" * 32, "-o", "reports.txt"), "the name must end in one of .csv"),
-        (("campaign", "export", "f" * 32, "-o", "truths.csv"), "There is no such thing here"),
+        (("campaign", "export", "f" * 32, "-o", "truths.csv"), "The resource does not exist"),
         (("campaign", "export", "f" * 32), "use one of --output FILE and --json"),
         (("campaign", "export", "f" * 32, "-o", "t.csv", "--json"), "use one of --output FILE"),
         (("campaign", "export", "f" * 32, "--content", "reports", "--json"), "require --output"),
@@ -360,7 +360,9 @@ def test_what_workers_are_told_is_said_when_a_campaign_is_made(run, at_desk, tmp
     assert "without --requester, --contact, --purpose. Create it again" in " ".join(errors.split())
     status, _, errors = run("campaign", "open", one)
     assert status == 2
-    assert "campaign create has --requester, --contact, --purpose" in " ".join(errors.split())
+    assert "campaign create has the options --requester, --contact, --purpose" in " ".join(
+        errors.split()
+    )
     status, one, errors = run(*words, *WORDS, "--min-batch", 3, "--completion-code", "C1 É")
     assert "reports of at least 3 new workers" in " ".join(errors.split())
     assert "cannot be opened" not in errors
@@ -402,7 +404,7 @@ def test_tasks_can_be_handed_out_as_results_suggest(run, at_desk, tmp_path):
     assert at_desk.client.get(f"/campaigns/{even}").json()["allotment"] == "random"
     for more, told in (
         (("--assign", "adaptive"), "--assign requires --answers-per-worker"),
-        ((*some, "adaptive", "--method", "majority"), "majority does not say where"),
+        ((*some, "adaptive", "--method", "majority"), "majority does not estimate the value"),
         ((*some, "chosen"), "--assign"),
     ):
         status, _, errors = run(*words, *more)

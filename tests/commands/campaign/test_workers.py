@@ -69,10 +69,10 @@ def test_a_worker_is_erased_after_a_question(run, at_desk, monkeypatch):
             "a worker's pseudonym has the form worker-0123456789abcdef",
         ),
         (("workers", "include", ANY), "Missing argument 'WORKER'"),
-        (("workers", "exclude", ANY, NOBODY), "There is no such thing here"),
+        (("workers", "exclude", ANY, NOBODY), "The resource does not exist"),
         (("workers", "erase", ANY, "me"), "a worker's pseudonym has the form"),
-        (("workers", "erase", ANY, NOBODY), "There is no such thing here"),
-        (("close", ANY, "--closes-on", "2099-12-31"), "There is no such thing here"),
+        (("workers", "erase", ANY, NOBODY), "The resource does not exist"),
+        (("close", ANY, "--closes-on", "2099-12-31"), "The resource does not exist"),
     ],
 )
 def test_what_goes_wrong_is_one_sentence(run, words, told):
@@ -117,7 +117,7 @@ def test_a_last_day_is_named_changed_and_taken_back(run, at_desk, tmp_path):
     document = at_desk.client.get(url).json()
     assert (document["closes_on"], document["state"]) == (None, "open")
     refused = run("campaign", "close", campaign, "--closes-on", "2020-01-01")
-    assert (refused[0], "The day is over" in refused[2]) == (2, True)
+    assert (refused[0], "This day is over" in refused[2]) == (2, True)
 
 
 @pytest.mark.parametrize("by", ["argument", "input"])
@@ -142,7 +142,7 @@ def test_invites_are_revoked_by_presenting_them(run, at_desk, monkeypatch, by):
     [
         ((ANY, "secret"), "link 1 has no invite"),
         ((ANY, f"http://h/j/{'0' * 32}#i={new_token('qci_')}"), "to another campaign"),
-        ((ANY, new_token("qci_")), "There is no such thing here"),
+        ((ANY, new_token("qci_")), "The resource does not exist"),
         ((ANY,), "name the links to revoke"),
     ],
 )

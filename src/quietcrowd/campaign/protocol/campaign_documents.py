@@ -38,11 +38,11 @@ class CampaignDraft(Request):
 
     title: Title
     description: Description = ""
-    mechanism: JsonObject = Field(description="What `Mechanism.to_dict` gives.")
+    mechanism: JsonObject = Field(description="In the format of `Mechanism.to_dict`.")
     method: JsonObject | None = Field(
         default=None,
-        description="What `method.to_dict` gives; null takes noise-aware where it knows the noise, "
-        "else what suits such reports.",
+        description="In the format of `method.to_dict`; null: noise-aware if it supports the "
+        "mechanism, else the default method for these reports.",
     )
     join_mode: JoinMode = "invite"
     answers_per_participant: Count | None = Field(
@@ -51,30 +51,30 @@ class CampaignDraft(Request):
     allotment: Allotted = None
     linked: Count | None = Field(
         default=None,
-        description="Most answers of a worker that share one fact; null: as many as there are "
-        "copies and near-copies of one question among the tasks.",
+        description="Most answers of a worker that share one fact; null: the largest number of "
+        "tasks with identical or similar questions.",
     )
     max_participants: Count | None = Field(
         default=None,
-        description="From so many participants on nobody else can join. They are counted at "
-        "releases, so there may be more; null: 10,000 where it is open to all, else no limit.",
+        description="Limit of participants. They are counted at releases, so there may be more. "
+        "Null: 10,000 if the campaign is open to all, else no limit.",
     )
     requester: Annotated[
         Words,
-        Field(max_length=LONGEST_REQUESTER, description="Who asks; an open campaign has to say."),
+        Field(max_length=LONGEST_REQUESTER, description="Name; required to open the campaign."),
     ] = ""
     contact: Annotated[
         Words,
         Field(
             max_length=LONGEST_CONTACT,
-            description="How to reach whoever asks; an open campaign has to say.",
+            description="How to reach the requester; required to open the campaign.",
         ),
     ] = ""
     purpose: Annotated[
         Description,
         Field(
             max_length=LONGEST_PURPOSE,
-            description="What the answers are for; an open campaign has to say.",
+            description="Purpose of the answers; required to open the campaign.",
         ),
     ] = ""
     retention_days: Retention = USUAL_RETENTION_DAYS
@@ -129,7 +129,7 @@ class CampaignDocument(BaseModel):
     contact: str
     purpose: str
     retention_days: int | None = Field(
-        description="Null in campaigns of an older version: nothing is deleted by itself."
+        description="Null in campaigns of an older version: no data is deleted automatically."
     )
     at_least: int
     completion_code: str | None
@@ -194,9 +194,9 @@ class Exclusion(BaseModel):
 
     worker: Worker
     state: Literal["excluded", "to-be-excluded", "to-be-included"] = Field(
-        description="`excluded`: results leave the worker out. Where workers are shown together, a "
-        "change comes with the next release, or the closing: `to-be-excluded`, which a worker whom "
-        "nobody knows stays, or `to-be-included`."
+        description="`excluded`: results omit the worker. If workers are released in batches, a "
+        "change takes effect with the next release or the closing; until then the state is "
+        "`to-be-excluded` or `to-be-included`. An unknown worker stays `to-be-excluded`."
     )
 
 
@@ -222,12 +222,10 @@ class KeyDocument(BaseModel):
     """A requester's key: all that is stored except its hash."""
 
     id: Id
-    last4: str | None = Field(
-        description="Its last characters; null of keys that an older version made."
-    )
+    last4: str | None = Field(description="Its last characters; null for keys of an older version.")
     expires_at: int | None = Field(description="Seconds since 1970; null: never.")
     state: Literal["valid", "expired", "revoked"]
-    shown: bool = Field(description="Whether it is the key of this very request.")
+    shown: bool = Field(description="Whether this request uses the key.")
 
 
 class Keys(BaseModel):
@@ -243,11 +241,11 @@ class DashboardCode(BaseModel):
     fragment: str = Field(
         description="Path with the code after #, which a browser never sends to a server."
     )
-    seconds: int = Field(description="For which the code is good, once.")
+    seconds: int = Field(description="Validity of the code, which works once.")
 
 
 class DashboardToken(BaseModel):
     """A token that reads one campaign's results without pseudonyms; stored in memory only."""
 
     token: str
-    seconds: int = Field(description="For which the token is good.")
+    seconds: int = Field(description="Validity of the token.")

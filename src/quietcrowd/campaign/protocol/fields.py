@@ -30,7 +30,7 @@ Retention: TypeAlias = Annotated[
     Field(
         ge=1,
         le=MAX_RETENTION_DAYS,
-        description="Days after closing until all that is held of workers is deleted.",
+        description="Days after closing until all data of workers is deleted.",
     ),
 ]
 AtLeast: TypeAlias = Annotated[
@@ -38,15 +38,15 @@ AtLeast: TypeAlias = Annotated[
     Field(
         ge=1,
         le=MAX_AT_LEAST,
-        description="Least new workers whose reports are shown at a time; 1: each at once.",
+        description="Fewest new workers whose reports are shown at a time; 1: each immediately.",
     ),
 ]
 CompletionCode: TypeAlias = Annotated[
     str,
     StringConstraints(min_length=1, max_length=MAX_COMPLETION_CODE, pattern=_ONE_LINE),
     Field(
-        description="Given to every worker whose reports are stored, and the same for all: one "
-        "line, to be shown to whoever pays."
+        description="One line, the same for all workers. A worker receives it when reports are "
+        "stored, and can present it to be paid."
     ),
 ]
 Day: TypeAlias = Annotated[
@@ -54,7 +54,7 @@ Day: TypeAlias = Annotated[
     StringConstraints(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"),
     Field(
         json_schema_extra={"format": "date"},
-        description="The last day on which anything is taken in, in UTC; null: until it is closed.",
+        description="The last day, in UTC, to join and to send reports; null: until closing.",
     ),
 ]
 AsOf: TypeAlias = Annotated[
@@ -62,8 +62,8 @@ AsOf: TypeAlias = Annotated[
     StringConstraints(pattern=r"^[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}$"),
     Field(
         json_schema_extra={"format": "date"},
-        description="The day that all questions are about. The same words about another day are "
-        "another question, and get fresh noise; null: no day is said.",
+        description="The day that all questions refer to. The same text for another day is "
+        "another question, with fresh noise; null: no day.",
     ),
 ]
 Worker: TypeAlias = Annotated[
@@ -81,11 +81,11 @@ JoinMode: TypeAlias = Literal["invite", "open"]
 Allotted: TypeAlias = Annotated[
     AllotmentKind | None,
     Field(
-        description="How each worker is given some of the tasks as they join, "
-        "answers_per_participant of them; null: any worker may answer any. random: those that the "
-        "fewest were asked until then, ties at random. suggested: those where further reports are "
-        "expected to help most, by the results shown at that time, ties at random; random until "
-        "there are some. The method must say what further reports would tell, as noise-aware does."
+        description="How a joining worker is assigned answers_per_participant of the tasks; null: "
+        "workers may answer any task. random: the tasks assigned least often until then, ties at "
+        "random. suggested: the tasks for which further reports are expected to help most, by the "
+        "results shown at that time, ties at random; random until there are results. This requires "
+        "a method that estimates the value of further reports, such as noise-aware."
     ),
 ]
 

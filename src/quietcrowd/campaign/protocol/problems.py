@@ -6,42 +6,42 @@ from pydantic import BaseModel, Field
 
 PROBLEMS: Mapping[str, tuple[int, str]] = {
     "malformed": (400, "The request cannot be read"),
-    "code-invalid": (401, "The link was used, or is too old"),
+    "code-invalid": (401, "The link was used or has expired"),
     "credential": (401, "The key or credential is missing or unknown"),
     "key-expired": (401, "The key has expired"),
     "key-revoked": (401, "The key was replaced or revoked"),
     "invite-invalid": (403, "The invite is missing, unknown or used"),
-    "not-found": (404, "There is no such thing here"),
-    "method-not-allowed": (405, "The method is not possible here"),
-    "too-slow": (408, "The request took too long to come in"),
-    "bad-state": (409, "The campaign is not in a state that allows it"),
-    "campaign-closed": (409, "The campaign takes nothing in"),
-    "campaign-open": (409, "What was to be changed is fixed once a campaign is open"),
-    "config-mismatch": (409, "The configuration is not the one that the campaign has"),
-    "credential-used": (409, "The credential serves another campaign already"),
-    "excluded-many": (409, "The campaign leaves out as many workers as it can"),
-    "full": (409, "The campaign has all its participants"),
+    "not-found": (404, "The resource does not exist"),
+    "method-not-allowed": (405, "The resource does not support this method"),
+    "too-slow": (408, "The request took too long"),
+    "bad-state": (409, "The state of the campaign does not allow this"),
+    "campaign-closed": (409, "The campaign is closed"),
+    "campaign-open": (409, "This part of a campaign is fixed when it opens"),
+    "config-mismatch": (409, "The campaign has another configuration"),
+    "credential-used": (409, "The credential is used in another campaign"),
+    "excluded-many": (409, "The campaign excludes the maximum number of workers"),
+    "full": (409, "The campaign is full"),
     "mechanism-removed": (409, "The campaign's mechanism was removed from this version"),
-    "held-back": (409, "Reports of an open campaign are held back"),
+    "held-back": (409, "Reports are not available while the campaign is open"),
     "no-results": (409, "There are no results yet"),
-    "not-ready": (409, "The campaign cannot be opened as it is"),
-    "results-changed": (409, "Other results have replaced these"),
-    "task-repeated": (409, "A task of that name exists already"),
-    "withdrawn": (409, "The worker has left the campaign for good"),
+    "not-ready": (409, "The draft cannot be opened"),
+    "results-changed": (409, "Newer results have replaced these"),
+    "task-repeated": (409, "A task with this name already exists"),
+    "withdrawn": (409, "The worker has withdrawn permanently"),
     "version-mismatch": (412, "The campaign has changed since it was read"),
     "too-large": (413, "The request is too large"),
-    "media-type": (415, "The media type is not one that can be read"),
+    "media-type": (415, "The media type is not supported"),
     "validation": (422, "The request breaks a rule"),
-    "plan-too-long": (422, "The plan takes longer than this server lets it"),
-    "version-missing": (428, "The request must say which version it changes"),
+    "plan-too-long": (422, "The plan exceeds the time limit of this server"),
+    "version-missing": (428, "The request must state which version it changes"),
     "too-many-requests": (429, "Too many requests with this key or credential"),
-    "too-many-joins": (429, "Too many have joined from this place just now"),
-    "internal": (500, "Something went wrong here"),
-    "busy": (503, "The service has too much to do"),
+    "too-many-joins": (429, "Too many workers have joined from this source"),
+    "internal": (500, "The server encountered an error"),
+    "busy": (503, "The server is overloaded"),
     "unavailable": (503, "The database cannot be reached"),
     "damaged": (503, "The database is damaged"),
-    "unwritable": (503, "The database takes nothing that is written"),
-    "broken": (503, "A part of the server has ended"),
+    "unwritable": (503, "The database is not writable"),
+    "broken": (503, "A part of the server has stopped"),
 }
 """Status and title of every problem, by name."""
 
@@ -49,8 +49,8 @@ PROBLEMS: Mapping[str, tuple[int, str]] = {
 class Problem(BaseModel):
     """One rule that a request breaks."""
 
-    pointer: str = Field(description="Where in the request, as a JSON pointer.")
-    code: str = Field(description="Which rule.")
+    pointer: str = Field(description="Place in the request, as a JSON pointer.")
+    code: str = Field(description="Name of the rule.")
     message: str = Field(description="The rule in words.")
 
 
@@ -87,7 +87,7 @@ class ProblemError(Exception):
 
 def broken_rules(errors: Sequence[Problem]) -> ProblemError:
     """Return the problem of a request that breaks rules."""
-    return ProblemError("validation", "Set right what the errors name.", errors=errors)
+    return ProblemError("validation", "Correct the listed errors.", errors=errors)
 
 
 def broken_rule(pointer: str, code: str, message: str) -> ProblemError:

@@ -8,9 +8,9 @@ from quietcrowd.campaign.protocol.fields import Hash, Id, JsonObject
 class Agreement(BaseModel):
     """The agreement between workers; null if it cannot be estimated."""
 
-    reports: float | None = Field(description="As their reports do: less than their answers.")
+    reports: float | None = Field(description="Agreement of the reports, lowered by the noise.")
     answers: float | None = Field(
-        description="Corrected for the noise; null where its error would be above 0.1."
+        description="Corrected for the noise; null if its standard error would exceed 0.1."
     )
     answers_error: float | None = Field(
         default=None, description="Standard error of `answers`, by the jackknife over workers."
@@ -56,12 +56,13 @@ class _Found(BaseModel):
     converged: bool
     again: int = Field(
         default=0,
-        description="How many reports were sent again, rounded down to a multiple of `at_least`: "
-        "their devices had sent them before, for an earlier campaign of the requester or for a "
-        "copy of the question.",
+        description="Number of reports that were sent again, rounded down to a multiple of "
+        "`at_least`. Their devices had sent them before, for an earlier campaign of the requester "
+        "or for a copy of the question.",
     )
     excluded: list[str] = Field(
-        default=[], description="Workers whom the requester leaves out: nothing here is of them."
+        default=[],
+        description="Workers excluded by the requester; the results use none of their reports.",
     )
     privacy: Spent | None
     agreement: Agreement | None
@@ -86,15 +87,14 @@ class Results(_Found):
     """The results of an inference."""
 
     truths: list[JsonObject] = Field(
-        description="task, truth, reports, and confidence or standard_error, by the method; "
-        "again, as above, where reports can be sent again. Copies of a question that one report "
-        "serves have one truth, from each report once."
+        description="task, truth, reports and, depending on the method, confidence or "
+        "standard_error; again, as above, if reports can be sent again. Copies of a question that "
+        "share reports have one truth, and each report counts once."
     )
     workers: list[JsonObject] = Field(
-        description="worker, of labels agreement, accuracy, accuracy_low and "
-        "accuracy_high, of numbers weight, "
-        "reports, losses: answer_epsilon, total_epsilon, and their tails answer_tail, total_tail; "
-        "by the method."
+        description="worker; for labels agreement, accuracy, accuracy_low and accuracy_high, for "
+        "numbers weight, depending on the method; reports; losses: answer_epsilon, total_epsilon, "
+        "and their tails answer_tail, total_tail."
     )
 
 

@@ -154,7 +154,7 @@ class Inferrer:
                 reports=0,
                 participants=0,
                 excluded=left_out.workers,
-                reason="All workers who sent reports are excluded.",
+                reason="All workers with reports are excluded.",
             )
         rows = stored.rows
         name = usual_method(rows.domain, rows.mechanism)

@@ -123,24 +123,24 @@ class ShownResults:
         mine = (held.campaign_id == self.campaign) & are_paged()
         etag = connection.scalar(select(held.etag).where(mine))
         if etag != self.etag:
-            raise ProblemError("results-changed", "Begin again: there are other results now.")
+            raise ProblemError("results-changed", "Read the new results from the start.")
 
 
 def _why_none(campaign: Any) -> str:
     """Explain why a campaign has no results, using only what its requester knows anyway."""
     if campaign.state == "closed" and campaign.retention_days and campaign.delete_at is None:
         return (
-            f"All of workers was deleted {campaign.retention_days:,} days after the campaign "
-            "closed, and the results with it."
+            f"All data of workers, and the results, were deleted {campaign.retention_days:,} days "
+            "after the campaign closed."
         )
     if not waits_for_others(campaign):
-        return "Results follow a moment after the first reports."
+        return "Results appear shortly after the first reports."
     if campaign.state == "closed":
         return (
             f"The campaign is closed. Reports of fewer than {campaign.at_least:,} workers are "
-            "never shown, nor what is inferred from them. Those of more follow a moment after it."
+            "never shown, nor are results from them. Results of more appear shortly after closing."
         )
     return (
-        f"Results follow a moment after {campaign.at_least:,} workers more have sent reports, or "
-        "the campaign has closed; those of fewer are never shown."
+        f"Results appear shortly after {campaign.at_least:,} more workers have sent reports, or "
+        "after closing. Results of fewer workers are never shown."
     )

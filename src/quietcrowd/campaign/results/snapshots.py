@@ -153,7 +153,7 @@ def _cautions(
         yield (
             "not-converged",
             f"the method has not converged after {found.iterations:,} iterations: truths may "
-            "still change. Take a larger max_iter.",
+            "still change. Increase max_iter.",
         )
     for message in dict.fromkeys(messages):
         yield "assumption", message
@@ -161,7 +161,7 @@ def _cautions(
     if share > max(_MOST_OF_ONE, _UNEVEN / len(independent.per_worker)):
         yield (
             "dominant-worker",
-            f"one worker gave {share:.0%} of all reports: truths lean on that worker",
+            f"one worker sent {share:.0%} of all reports: truths depend on this worker",
         )
     few = int((independent.per_task < FEW).sum())
     if few:
@@ -173,8 +173,8 @@ def _cautions(
         yield (
             "sent-again",
             f"at least {again.all:,} of {len(rows):,} reports were sent again: these workers had "
-            "reported on the question before, and their answers are of that time, not of now. The "
-            "same words about another day are another question: campaign create --as-of",
+            "reported on the question before, and their answers date from then. For new answers "
+            "about another day, use campaign create --as-of",
         )
     consistent, workers = judged.too_consistent, independent.workers
     if len(consistent):
@@ -183,11 +183,11 @@ def _cautions(
         yield (
             "too-consistent",
             f"{len(consistent):,} of {len(workers):,} workers ({named}) agree with the others more "
-            "than randomised reports do: their devices may not randomise",
+            "than randomized reports do: their devices may not randomize",
         )
     if judged.agreement.answers is None:
         yield (
             "agreement-unknown",
-            "how much answers agree is not told: the noise leaves it open, or its standard error "
-            f"would be above {MOST_ERROR:g}. More workers, or more tasks for each, tell more.",
+            "the agreement of the answers is unknown: the noise hides it, or its standard error "
+            f"would exceed {MOST_ERROR:g}. More workers, or more tasks per worker, reduce it.",
         )

@@ -197,9 +197,9 @@ class Asker:
     def refusal(self) -> str:
         """Error detail for an unknown key or credential."""
         if self.wanted == "key":
-            return "Show a requester's key: Authorization: Bearer qck_..."
+            return "Send a requester's key: Authorization: Bearer qck_..."
         if self.shown is None:
-            return "Show a credential: Authorization: Bearer qcw_..."
+            return "Send a credential: Authorization: Bearer qcw_..."
         return "Join the campaign first."
 
 
@@ -336,7 +336,7 @@ class Gate:
             known = request_id(scope)
             log_failure("request", error, timed=known is not None, request=known)
             if not seen["status"]:
-                problem = ProblemError("internal", "The failure was noted; nothing was changed.")
+                problem = ProblemError("internal", "The error is logged; nothing was changed.")
                 await as_response(problem, known)(scope, receive, send_with_headers)
         finally:
             route = getattr(inner.get("route"), "path_format", "unknown")
@@ -351,7 +351,7 @@ class Gate:
         lengths = "content-length" in headers or scope["http_version"] == "1.0"
         if lengths and "transfer-encoding" in headers:
             problem = ProblemError(
-                "malformed", "Say the length of a body once.", headers={"Connection": "close"}
+                "malformed", "State the length of the body once.", headers={"Connection": "close"}
             )
             await as_response(problem)(scope, receive, send)
             return
@@ -413,7 +413,7 @@ class Gate:
             self.in_flight.cut_off_slow()
             raise ProblemError("busy", BUSY)
         if not self.in_flight.has_share(name):
-            raise ProblemError("too-many-requests", "Take the answers to earlier requests first.")
+            raise ProblemError("too-many-requests", "Read the responses to earlier requests first.")
 
 
 def _bodiless(scope: Scope, send: Send) -> Send:

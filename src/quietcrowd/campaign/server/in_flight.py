@@ -10,7 +10,7 @@ from starlette.types import Message, Receive, Scope, Send
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.server.problem_responses import as_response
 
-BUSY = "Send the same again in a moment."
+BUSY = "Repeat the request in a moment."
 ANONYMOUS = b""  # name of all requests without a known key or credential
 NEWCOMER = b"newcomer"  # name of all joins
 _SHARE = 4  # one key or credential may use 1/_SHARE of all bytes

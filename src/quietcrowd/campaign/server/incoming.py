@@ -42,7 +42,7 @@ class IncomingBodies:
         except TimeoutError:
             raise ProblemError(
                 "too-slow",
-                f"A request has to be here within {self.patience:g} seconds: send the same again.",
+                f"A request must arrive within {self.patience:g} seconds: repeat it.",
                 headers={"Connection": "close"},
             ) from None
         finally:
@@ -67,7 +67,7 @@ class IncomingBodies:
         if self._kept + size > self.size:
             raise ProblemError("busy", BUSY)
         if self._of[credential] + size > max(self.size // _SHARE, MAX_BODY):
-            raise ProblemError("too-many-requests", "Send fewer at once.")
+            raise ProblemError("too-many-requests", "Send fewer bytes at once.")
         self._kept += size
         self._of[credential] += size
 
@@ -81,7 +81,7 @@ class IncomingBodies:
 async def _next_part(receive: Receive) -> tuple[bytes, bool]:
     message = await receive()
     if message["type"] == "http.disconnect":
-        raise ProblemError("malformed", "The request ended before its body did.")
+        raise ProblemError("malformed", "The request ended before its body was complete.")
     return message.get("body", b""), message.get("more_body", False)
 
 

@@ -150,7 +150,7 @@ class JoinLimits:
         seconds = math.ceil(min(60 / self.per_minute, _LONGEST))
         return ProblemError(
             "too-many-joins",
-            "Wait a moment: anyone can join this campaign, so few may from one place at once.",
+            "Wait a moment. Anyone can join this campaign, so the server limits joins per source.",
             headers={"Retry-After": str(seconds)},
         )
 

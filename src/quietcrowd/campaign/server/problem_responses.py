@@ -50,9 +50,7 @@ class ProblemDocument(BaseModel):
     status: int
     detail: str
     errors: list[Problem] = Field(default=[], description="Rules that the request breaks.")
-    request: str | None = Field(
-        default=None, description="The id of a request that failed, as the log has it."
-    )
+    request: str | None = Field(default=None, description="The id of a failed request in the log.")
 
 
 def as_response(error: ProblemError, request: str | None = None) -> JSONResponse:
@@ -107,7 +105,7 @@ def _as_rule(error: Mapping[str, Any]) -> Problem:
         place = place[:-1]
     if place and place[0] in _PLACES:
         place = place[1:] if place[0] == "body" else place
-    message = str(error["msg"]) if code in _SAFE_MESSAGES else "This is not valid."
+    message = str(error["msg"]) if code in _SAFE_MESSAGES else "This is invalid."
     return Problem(pointer="".join(f"/{part}" for part in place), code=code, message=message)
 
 
@@ -126,7 +124,7 @@ async def _answer_http(request: Request, error: HTTPException) -> JSONResponse:
     if name == "method-not-allowed":
         headers["Allow"] = _allowed_methods(request)
     return as_response(
-        ProblemError(name, "See /api/v1/openapi.json for what there is.", headers=headers)
+        ProblemError(name, "/api/v1/openapi.json lists all resources.", headers=headers)
     )
 
 
@@ -140,7 +138,7 @@ def _allowed_methods(request: Request) -> str:
 async def _answer_database(request: Request, error: Exception) -> JSONResponse:
     known = request_id(request.scope)
     log_failure("database", error, timed=known is not None, request=known)
-    return as_response(ProblemError("unavailable", "Send the same again in a moment."), known)
+    return as_response(ProblemError("unavailable", "Repeat the request in a moment."), known)
 
 
 def request_id(scope: Scope) -> str | None:

@@ -74,21 +74,21 @@ ServiceOf: TypeAlias = Annotated[Service, Depends(_service)]
 
 _KEY = HTTPBearer(
     scheme_name="requesterKey",
-    description="A requester's key, qck_... One that has ended is refused as key-expired or "
-    "key-revoked, with 401.",
+    description="A requester's key, qck_... An expired or revoked key is rejected with 401, as "
+    "key-expired or key-revoked.",
     auto_error=False,
 )
 
 
 _TOKEN = HTTPBearer(
     scheme_name="dashboardToken",
-    description="What a link to the dashboard was exchanged for, qcr_...",
+    description="A token, qcr_..., exchanged for the code of a link to the dashboard.",
     auto_error=False,
 )
 
 _CODE = HTTPBearer(
     scheme_name="dashboardCode",
-    description="What a link to the dashboard has behind #, qcd_...",
+    description="The code in a link to the dashboard, after #, qcd_...",
     auto_error=False,
 )
 
@@ -102,13 +102,13 @@ class _ParticipantBearer(HTTPBearer):
     async def __call__(self, request: Request) -> str:  # type: ignore[override]
         shown = await super().__call__(request)
         if shown is None or not has_prefix(shown.credentials, "qcw_"):
-            raise ProblemError("credential", "Show a credential: Authorization: Bearer qcw_...")
+            raise ProblemError("credential", "Send a credential: Authorization: Bearer qcw_...")
         return shown.credentials
 
 
 _CREDENTIAL = _ParticipantBearer(
     scheme_name="participantCredential",
-    description="What a worker's device drew: qcw_ and 32 random bytes in base64url.",
+    description="A credential of a worker's device: qcw_ and 32 random bytes in base64url.",
     auto_error=False,
 )
 
@@ -140,7 +140,7 @@ def _reader(
 
 def _code(shown: Annotated[_Shown, Security(_CODE)]) -> str:
     if not has_prefix(_text(shown), "qcd_"):
-        raise ProblemError("credential", "Show a link's code: Authorization: Bearer qcd_...")
+        raise ProblemError("credential", "Send a link's code: Authorization: Bearer qcd_...")
     return _text(shown)
 
 
@@ -154,7 +154,7 @@ def require_step(state: State, wanted: State) -> None:
     """Raise ProblemError unless the wanted state is the next one of the campaign."""
     if _NEXT.get(state) != wanted:
         raise ProblemError(
-            "bad-state", f"The campaign is {state}. A draft is opened, and what is open is closed."
+            "bad-state", f"The campaign is {state}. Open a draft, or close an open campaign."
         )
 
 
@@ -162,7 +162,7 @@ def require_state(state: State, wanted: State) -> None:
     """Raise ProblemError unless a campaign is in the wanted state."""
     if state != wanted:
         raise ProblemError(
-            "bad-state", f"The campaign is {state}; this needs one that is {wanted}."
+            "bad-state", f"The campaign is {state}; this requires the state {wanted}."
         )
 
 
@@ -180,7 +180,7 @@ def read_cursor(cursor: str | None, length: int) -> bytes:
     except (binascii.Error, UnicodeEncodeError):
         place = b""
     if len(place) != length:
-        raise broken_rule("/query/cursor", "cursor", "Take the cursor that the page before gave.")
+        raise broken_rule("/query/cursor", "cursor", "Use next_cursor of the previous page.")
     return place
 
 
@@ -195,7 +195,7 @@ class Readiness(Health):
 
     clock: Literal["held"] | None = Field(
         default=None,
-        description="The clock is implausible: nothing is closed or deleted by date. See "
+        description="The clock is implausible: no campaign is closed or deleted by date. See "
         "`quietcrowd admin clock`.",
     )
 
@@ -230,5 +230,5 @@ def ready(service: ServiceOf) -> Readiness:
         remedy = explain_code(why.code) or "look up the code in the log."
         raise ProblemError(problem, f"About {_NAMES[why.place]}: {remedy}")
     if not service.alive():
-        raise ProblemError("broken", "Restart the server: what was acknowledged is stored.")
+        raise ProblemError("broken", "Restart the server. All acknowledged reports are stored.")
     return Readiness(status="ok", clock="held" if service.read_clock().held else None)

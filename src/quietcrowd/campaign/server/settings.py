@@ -155,15 +155,15 @@ class Settings(BaseSettings):
     withdrawal_log: str | None = Field(
         None,
         repr=False,
-        description="The journal of who left, outside of the database and its copies: "
-        "`sqlite:///FILE`, `postgresql://USER@HOST/OTHER` or `none`. Without it: a file beside "
+        description="The journal of withdrawals, outside of the database and its copies: "
+        "`sqlite:///FILE`, `postgresql://USER@HOST/OTHER` or `none`. Without it: a file next to "
         "that of SQLite; with PostgreSQL `serve` requires it.",
     )
     host: str = Field("127.0.0.1", description="The address to listen on.")
     port: int = Field(8000, ge=0, le=65_535, description="The port to listen on; 0: a free one.")
     insecure: bool = Field(
         False,
-        description="Allow an address that is not this machine: what is sent is not encrypted.",
+        description="Allow an address that other machines can reach, without encryption.",
     )
     public_url: Annotated[str | None, _given(address_in_page)] = Field(
         None,
@@ -178,7 +178,7 @@ class Settings(BaseSettings):
     )
     inference_timeout: Annotated[float, Unit("seconds"), Ge(1), Le(_DAY)] = Field(
         600.0,
-        description="The longest time of an inference; it is ended then, and the results say so.",
+        description="The time limit of an inference; the results report it if it is exceeded.",
     )
     inference_memory: Annotated[
         int, BeforeValidator(byte_count), Unit("bytes"), Ge(0), Le(2**50)
@@ -189,13 +189,13 @@ class Settings(BaseSettings):
     )
     inference_folder: Annotated[str | None, _given(_folder)] = Field(
         None,
-        description="The folder for these files, and for the state of the next inference; "
-        "it is tested at the start. Without it: the system's folder for temporary files.",
+        description="The directory for these files, and for the state of the next inference; "
+        "it is tested at the start. Without it: the system's directory for temporary files.",
     )
     dask: Annotated[str | None, _given(_scheduler)] = Field(
         None,
         description="A Dask cluster that reads these files, as `tcp://HOST:PORT`; its "
-        "workers must see the folder under the same path. Without it: this machine alone.",
+        "workers must see the directory under the same path. Without it: only this machine.",
     )
     longest_plan: Annotated[float, Unit("seconds"), Ge(1), Le(3_600)] = Field(
         30.0,
@@ -212,8 +212,8 @@ class Settings(BaseSettings):
     )
     connections: Annotated[int | None, Unit("connections"), Ge(1), Le(100_000)] = Field(
         None,
-        description="The most connections from outside. Without it: as many as the process may "
-        "have open files, less its own, and at most 2,048.",
+        description="The most connections from outside. Without it: the limit of open files minus "
+        "those of the server itself, at most 2,048.",
     )
     connections_each: Annotated[int | None, Unit("connections"), Ge(1), Le(100_000)] = Field(
         None,
@@ -241,15 +241,15 @@ class Settings(BaseSettings):
         "connecting addresses, and the header is ignored.",
     )
     at_once: Annotated[int, Unit("requests"), Ge(1), Le(100_000)] = Field(
-        256, description="The most requests that are worked on at once; others are refused."
+        256, description="The most requests in progress; others are rejected."
     )
     at_once_each: Annotated[int, Unit("requests"), Ge(1), Le(100_000)] = Field(
         32, description="The most of them with one key or credential; joins may use half of all."
     )
     bytes_at_once: Annotated[int, Unit("bytes"), Ge(MAX_BODY), Le(2**40)] = Field(
         MAX_AT_ONCE,
-        description="The most bytes of bodies that are worked on at once, and the same again "
-        "for bodies that are arriving. Parsed bodies take several times as much memory.",
+        description="The most bytes of request bodies in progress, and the same again for "
+        "arriving bodies. Parsed bodies need several times as much memory.",
     )
     body_seconds: Annotated[float, Unit("seconds"), Ge(0.1), Le(3_600)] = Field(
         BODY_SECONDS,
@@ -268,7 +268,7 @@ class Settings(BaseSettings):
     pool_size: Annotated[int, Unit("connections"), Ge(2), Le(1_000)] = Field(
         10,
         description="Connections to the database. With PostgreSQL they are opened at the start "
-        "and held; one more is for inference, and two are for `departures` in PostgreSQL.",
+        "and stay open; one more is for inference, and two are for a journal in PostgreSQL.",
     )
     pool_seconds: Annotated[float, Unit("seconds")] = Field(
         20.0, ge=0.01, le=600, description="How long a request waits for one of them."

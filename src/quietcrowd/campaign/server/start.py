@@ -206,13 +206,13 @@ def start_lines(settings: Settings, resources: Resources, limits: OpenConnection
     each = _rate(one.requests_per_second, one.burst)
     each_at_once = min(one.at_once_each, one.at_once)
     source = _rate(one.source_requests_per_second, one.source_burst)
-    infer = "left to other servers"
+    infer = "on other servers"
     if one.infer:
-        infer = f"in a process of its own, ended after {one.inference_timeout:g} seconds"
+        infer = f"in a separate process, at most {one.inference_timeout:g} seconds"
     metrics = "none"
     if resources.metrics.port is not None:
         metrics = f"http://{place_of(one.metrics_host, resources.metrics.port)}/metrics"
-    memory = f"{one.bytes_at_once:,} bytes of bodies worked on, as many coming in"
+    memory = f"{one.bytes_at_once:,} bytes of bodies in progress, and as many arriving"
     port, limit = resources.listener.getsockname()[1], file_limit()
     files = "no known limit" if limit is None else f"at most {limit:,}"
     database, sent = resources.database, asked_for()
@@ -221,14 +221,14 @@ def start_lines(settings: Settings, resources: Resources, limits: OpenConnection
         joins = f"{one.joins_per_minute:g} a minute, {one.joins_at_once:,} at once"
     return [
         f"Serving campaigns on http://{place_of(one.host, port)}; stop with Ctrl+C.",
-        f"  Workers reach it at: {one.public_url or 'the name under which it is asked'}",
+        f"  Workers reach it at: {one.public_url or 'the host name of the request'}",
         f"  Database: {_database_line(database.url, one.pool_size, resources.connections)}",
-        f"  Who left: {_journal_line(resources.departures)}",
+        f"  Withdrawals: {_journal_line(resources.departures)}",
         f"  Requests: {one.at_once:,} at once, {each_at_once:,} with one key or credential;",
         f"    with one key or credential, or from one source without: {each};",
         f"    from one source: {source}",
-        f"  Joins of what is open to all, from one source: {joins};",
-        f"    a source is {'who connects' if proxy is None else f'what {proxy} says'}",
+        f"  Joins of campaigns open to all, from one source: {joins};",
+        f"    a source is {'a client' if proxy is None else f'an address stated by {proxy}'}",
         f"  Memory: {memory}",
         f"  Connections: {limits.most:,}, {limits.each:,} of them from one source; "
         f"open files: {files}",
@@ -239,7 +239,7 @@ def start_lines(settings: Settings, resources: Resources, limits: OpenConnection
 
 
 def _rate(rate: float, burst: int) -> str:
-    return f"{rate:g} a second, {burst:,} at once" if rate else "no limit of a rate"
+    return f"{rate:g} a second, {burst:,} at once" if rate else "no rate limit"
 
 
 def _database_line(url: URL, pool_size: int, connections: Connections | None) -> str:
@@ -253,7 +253,7 @@ def _database_line(url: URL, pool_size: int, connections: Connections | None) ->
 
 def _journal_line(departures: Departures) -> str:
     if departures.journal is None:
-        return "kept in the database alone; comes back with a copy"
+        return "only in the database; copies restore withdrawn workers"
     if departures.path is not None:
         return f"SQLite, {departures.path}"
     return f"PostgreSQL, {_shown(departures.journal.url)}; {CONNECTIONS} connections"

@@ -87,10 +87,10 @@ def fixed_configuration(row: Any, tasks: Sequence[Any]) -> Configuration:
     except QuietcrowdError:
         raise ProblemError(
             "not-ready",
-            "It needs tasks, and no more of them than one upload or one sketch holds where every "
-            "worker reports every task; linked must be as much as there are copies and "
-            "near-copies of one question; and where each worker is given some of the tasks, "
-            "answers_per_participant must say how many, and there must be as many.",
+            "A campaign needs tasks. If every worker reports every task, one upload or sketch must "
+            "have space for all. linked must be at least the number of tasks with identical or "
+            "similar questions. If workers are assigned tasks, answers_per_participant is "
+            "required, and must not exceed the number of tasks.",
         ) from None
 
 
@@ -106,10 +106,10 @@ def _promises(row: Any) -> Promises:
     except QuietcrowdError:
         raise ProblemError(
             "not-ready",
-            "Workers are told before they join who asks, how to reach them, what for, and for how "
-            "many days after closing all is kept: change requester, contact, purpose and "
-            "retention_days of the draft, and open it again; campaign create has --requester, "
-            "--contact, --purpose and --retention-days.",
+            "Workers see the requester, contact, purpose and retention time before they join. Set "
+            "requester, contact, purpose and retention_days of the draft, and open it again. "
+            "campaign create has the options --requester, --contact, --purpose and "
+            "--retention-days.",
         ) from None
 
 

@@ -45,7 +45,7 @@ def examine(settings: Places, folder: Path | None, now: float) -> Iterator[Findi
         state = _check_database(database)
         yield state
         if place is None:
-            yield Finding("journal", "none: workers who withdrew come back with a copy")
+            yield Finding("journal", "none: copies restore withdrawn workers")
             yield from _check_rest(database, None, folder, now, state.good)
             return
         with closing(Database.open(place)) as journal:
@@ -66,7 +66,7 @@ def _check_database(database: Database) -> Finding:
     except QuietcrowdError as error:
         return Finding("database", str(error), good=False)
     if standing in ("new", "older"):
-        remedy = "a server makes them" if standing == "new" else "run quietcrowd admin migrate"
+        remedy = "a server creates them" if standing == "new" else "run quietcrowd admin migrate"
         return Finding("database", f"it lacks tables of this version: {remedy}", good=False)
     counts = _count(database, ("campaign", "participant", "report"))
     shown = ", ".join(f"{count:,} of {name}" for name, count in counts.items())
@@ -120,7 +120,7 @@ def _check_copy(place: Path, found: Generation | None, database: Database | None
         if trouble is not None:
             return Finding(place.name, trouble, good=False)
     if found.journal is not None and entries_of(found.journal) != manifest.entries:
-        return Finding(place.name, "its journal has another number of entries", good=False)
+        return Finding(place.name, "its journal does not match its manifest", good=False)
     rows = manifest.rows
     shown = f"{rows.get('campaign', 0):,} campaigns, {rows.get('participant', 0):,} workers"
     return Finding(place.name, f"{shown}, of {manifest.made}")

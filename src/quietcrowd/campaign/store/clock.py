@@ -59,8 +59,8 @@ class Clock:
         """Describe an implausible reading."""
         assert self.seen is not None
         return (
-            f"The clock says {self.date}, and the last day seen is {_date(self.seen)}. "
-            "Nothing is closed or deleted by date until the clock is right, or you run "
+            f"The clock shows {self.date}, and the last day seen is {_date(self.seen)}. "
+            "No campaign is closed or deleted by date until the clock is right, or you run "
             "quietcrowd admin clock --confirm."
         )
 

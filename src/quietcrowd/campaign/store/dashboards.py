@@ -13,7 +13,7 @@ from quietcrowd.campaign.terms.tokens import new_token, same_hash, token_hash
 
 CODE_SECONDS = 600
 TOKEN_SECONDS = 12 * 3_600  # validity of a token: a day at work
-_ANOTHER = "quietcrowd campaign dashboard makes another, which works once, for ten minutes."
+_ANOTHER = "Create another with quietcrowd campaign dashboard; it works once, within ten minutes."
 _PASSES = (tables.dashboard_code, tables.dashboard_token)
 
 

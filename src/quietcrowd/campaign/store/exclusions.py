@@ -34,7 +34,7 @@ def exclude(connection: Connection, campaign: bytes, pseudonym: str) -> None:
         .where(table.c.campaign_id == campaign, table.c.pseudonym != pseudonym)
     )
     if (count or 0) >= MOST:
-        raise ProblemError("excluded-many", f"At most {MOST:,}: take some back in.")
+        raise ProblemError("excluded-many", f"The limit is {MOST:,}: include some again.")
     insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
     put = insert(table).values(campaign_id=campaign, pseudonym=pseudonym, wanted=1, in_force=0)
     connection.execute(

@@ -25,9 +25,9 @@ DAMAGED = (
 _SENTENCES: dict[Cause, str] = {
     "damaged": DAMAGED,
     "full": "its disk is full. Free disk space.",
-    "read-only": "it can only be read. Make it writable.",
+    "read-only": "it is read-only. Make it writable.",
     "disk error": "its disk reports an error. Check the disk, and whether it is full.",
-    "no access": "it cannot be opened. Check that it is there, and that you may read and write it.",
+    "no access": "it cannot be opened. Check that it exists, and that you may read and write it.",
     "busy": "another process is using it. Try again.",
 }
 
@@ -64,7 +64,7 @@ def explain(error: BaseException) -> str:
     if known is not None:
         return known
     reason = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
-    return f"{reason}. Is it there, and may you write to it?"
+    return f"{reason}. Check that it exists, and that you may write to it."
 
 
 def cannot_write(error: BaseException) -> bool:

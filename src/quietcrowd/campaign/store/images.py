@@ -12,13 +12,13 @@ from quietcrowd.campaign.terms.images import media_type, plain_image
 from quietcrowd.campaign.terms.settings import MAX_IMAGE, MAX_IMAGE_BYTES, MAX_IMAGES
 
 _ROOM = (
-    f"a campaign has at most {MAX_IMAGES:,} images, of {MAX_IMAGE_BYTES:,} bytes together: make "
-    "them smaller, or make several campaigns"
+    f"a campaign has at most {MAX_IMAGES:,} images, with {MAX_IMAGE_BYTES:,} bytes in total: make "
+    "them smaller, or create several campaigns"
 )
 
 _NOT_PLAIN = (
-    "the image contains more than what shows, as metadata, comments or bytes after its end: remove "
-    "them, as campaign create does"
+    "the image contains invisible data, such as metadata, comments or bytes after its end: remove "
+    "it, as campaign create does"
 )
 
 
@@ -26,7 +26,7 @@ def checked_image(sha256: str, content: bytes) -> dict[str, Any]:
     """Return the row of an image without its campaign, or raise `ProblemError` if it is invalid."""
     kind = media_type(content)
     if kind is None:
-        raise ProblemError("media-type", "Send a PNG, a JPEG or a WebP; SVG and GIF are not taken.")
+        raise ProblemError("media-type", "Send a PNG, JPEG or WebP; SVG and GIF are not supported.")
     if len(content) > MAX_IMAGE:
         raise ProblemError("too-large", f"An image has at most {MAX_IMAGE:,} bytes.")
     hashed = hashlib.sha256(content).digest()
@@ -65,8 +65,8 @@ def keep_named_images(connection: Connection, campaign: bytes, named: Collection
     if wanted - held:
         raise ProblemError(
             "not-ready",
-            f"{len(wanted - held):,} of the {len(wanted):,} images that its tasks name are "
-            "missing: PUT each to images/ and its SHA-256 first; campaign create does so.",
+            f"{len(wanted - held):,} of the {len(wanted):,} images of its tasks are missing: "
+            "PUT each to images/ and its SHA-256 first, as campaign create does.",
         )
     for one in held - wanted:
         connection.execute(delete(tables.image).where(mine, table.sha256 == one))
@@ -81,5 +81,5 @@ def read_image(connection: Connection, campaign: bytes, sha256: str) -> Any:
         )
     ).one_or_none()
     if found is None:
-        raise ProblemError("not-found", "No task of your campaign shows such an image.")
+        raise ProblemError("not-found", "No task of your campaign has this image.")
     return found

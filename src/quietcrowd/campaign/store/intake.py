@@ -265,7 +265,7 @@ def _decide(batch: _Batch, sent: WorkerUpload) -> Receipt:
         raise ProblemError("credential", "Join the campaign first.")
     if not same_hash(person.config_hash, bytes.fromhex(sent.upload.config_hash)):
         raise ProblemError(
-            "config-mismatch", "Read the campaign again; send nothing that nobody agreed to."
+            "config-mismatch", "Read the campaign again; send only what the worker agreed to."
         )
     if person.campaign_id in batch.removed:
         raise batch.removed[person.campaign_id]
@@ -273,7 +273,7 @@ def _decide(batch: _Batch, sent: WorkerUpload) -> Receipt:
     if (sent.upload.sketch is not None) != (fixed.rule.sketch_length is not None) or (
         sent.upload.sketch is not None and sent.upload.reports
     ):
-        raise broken_rule("", "kind", "The campaign takes reports, or a sketch, and not the other.")
+        raise broken_rule("", "kind", "Send reports or a sketch, as the mechanism requires.")
     if sent.upload.sketch is not None:
         return _decide_sketch(batch, person, fixed, sent.upload)
     return _decide_reports(batch, person, fixed, sent.upload)
@@ -306,7 +306,7 @@ def _decide_reports(batch: _Batch, person: _Person, fixed: _Fixed, upload: Uploa
         )
     new = held.keys() - before.keys()
     if new and person.state != "open":
-        raise ProblemError("campaign-closed", "The campaign takes no reports any more.")
+        raise ProblemError("campaign-closed", "The campaign accepts no more reports.")
     batch.reports[person.id] = held
     batch.taken.update((person.campaign_id, held[task].report_id) for task in new)
     batch.new_reports += [(person.campaign_id, person.id, task, *held[task]) for task in new]
@@ -340,14 +340,14 @@ def _decide_sketch(batch: _Batch, person: _Person, fixed: _Fixed, upload: Upload
     numbers = fixed.rule.packed(item.numbers)
     if numbers is None:
         raise broken_rule(
-            "/sketch/numbers", "out-of-domain", "No device of the campaign gives these."
+            "/sketch/numbers", "out-of-domain", "No device of the campaign can send these."
         )
     report_id, packed = bytes.fromhex(item.report_id), numbers.tobytes()
     stored = batch.sketches.get(person.id)
     if stored == (report_id, packed):
         return fixed.receipt(0, 1, [])
     if person.state != "open":
-        raise ProblemError("campaign-closed", "The campaign takes no reports any more.")
+        raise ProblemError("campaign-closed", "The campaign accepts no more reports.")
     if stored is not None or (person.campaign_id, report_id) in batch.taken:
         rejected = [Rejected(report_id=item.report_id, code="conflict")]
         return fixed.receipt(0, 0, rejected)

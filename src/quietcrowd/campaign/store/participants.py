@@ -42,7 +42,7 @@ def public_campaign(connection: Connection, campaign: str, *, lock: bool = False
     )
     row = connection.execute(wanted.with_for_update() if lock else wanted).one_or_none()
     if row is None:
-        raise ProblemError("not-found", "There is no such campaign, or it is not open yet.")
+        raise ProblemError("not-found", "The campaign does not exist, or is not open yet.")
     return row
 
 
@@ -64,7 +64,7 @@ def join(
     ).one_or_none()
     if known is not None:
         if known.campaign_id != row.id or not same_hash(known.token_sha256, hashed):
-            raise ProblemError("credential-used", "Draw a new credential for each campaign.")
+            raise ProblemError("credential-used", "Generate a new credential for each campaign.")
         if known.allotment is None and row.state == "open":
             allotment = draw_allotment(connection, row)
             if allotment is not None:
@@ -101,17 +101,17 @@ def _require_not_withdrawn(connection: Connection, campaign: bytes, credential: 
         select(table).where(table.c.campaign_id == campaign, table.c.credential_hash.in_(kept))
     ).first()
     if found is not None:
-        raise ProblemError("withdrawn", "Fresh noise about the same answers would tell more.")
+        raise ProblemError("withdrawn", "Fresh noise about the same answers would reveal more.")
 
 
 def _require_open(row: Any, agreed: bytes) -> None:
     if row.state != "open":
-        raise ProblemError("campaign-closed", "Nobody can join any more.")
+        raise ProblemError("campaign-closed", "No more workers can join.")
     if not same_hash(row.config_hash, agreed):
         raise ProblemError("config-mismatch", "Read the campaign again, and ask the worker again.")
     most = most_participants(row.join_mode, row.max_participants)
     if most is not None and row.shown_participants >= most:
-        raise ProblemError("full", "The campaign has as many participants as it wants.")
+        raise ProblemError("full", "The campaign accepts no more participants.")
 
 
 def count_joined(connection: Connection, campaign: bytes, more: int) -> None:
@@ -137,7 +137,7 @@ def _use_invite(connection: Connection, campaign: bytes, invite: str | None) -> 
     if not known:
         raise ProblemError(
             "invite-invalid",
-            "Send the invite that came with the link; it lets one worker in. Ask for another one.",
+            "Send the invite of the link. It admits one worker: ask for another.",
         )
     connection.execute(
         update(tables.campaign)

@@ -141,7 +141,7 @@ def requester_of(database: Database, key: str, now: float) -> KeyHolder:
     """Return the holder of a key, or raise `ProblemError` with the reason if it was valid."""
     found = find_shown(database, tables.api_key, select(tables.api_key), key, "qck_")
     if found is None:
-        raise ProblemError("credential", "Show a requester's key: Authorization: Bearer qck_...")
+        raise ProblemError("credential", "Send a requester's key: Authorization: Bearer qck_...")
     state = key_state(found, now)
     if state != "valid":
         raise ProblemError(

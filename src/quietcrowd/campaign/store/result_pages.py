@@ -39,7 +39,7 @@ FOR_OLDER = json.dumps(
         "warnings": [
             {
                 "code": "failed",
-                "message": "The results are stored for a newer version: ask a server of that one.",
+                "message": "The results are stored for a newer version: use its server.",
             }
         ],
     }

@@ -47,7 +47,7 @@ def fill(template: str, places: Mapping[str, str]) -> str:
     """Replace each placeholder, which must occur once; replacements are not searched for others."""
     for place in places:
         if template.count(place) != 1:
-            raise ValueError(f"{place!r} must be there once; it is {template.count(place)} times")
+            raise ValueError(f"{place!r} must occur once; it occurs {template.count(place)} times")
     starts = sorted((template.index(place), place) for place in places)
     filled, end = [], 0
     for start, place in starts:

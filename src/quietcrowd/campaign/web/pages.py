@@ -29,14 +29,14 @@ _NO_QUERY = html_file(
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>This address is not answered</title>
+<title>Invalid address</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="../worker/worker.css">
 <main>
-<h1>This address is not answered</h1>
-<p>This address has something behind a question mark, which may tell who you are. It was not kept,
-  and nothing was started. Take the question mark away, and all between it and the sign #, if there
-  is one; or ask for a link without it.</p>
+<h1>Invalid address</h1>
+<p>The part of this address after the question mark could identify you. The server did not store
+  it, and did not start anything. Remove the question mark and everything between it and the sign #,
+  if there is one. Or ask for a link without it.</p>
 </main>
 </html>
 """
@@ -70,7 +70,7 @@ def _response(
 def _found(files: Mapping[str, PageFile], path: str) -> Response:
     file = files.get(path)
     if file is None:
-        raise ProblemError("not-found", "There is no such page, and no such file of one.")
+        raise ProblemError("not-found", "The page or file does not exist.")
     return _response(file)
 
 
@@ -139,7 +139,7 @@ async def save_page(request: Request) -> Response:
     try:
         server = request.app.state.address or address_of_host(request.headers.get("host", ""))
     except ParameterError:
-        raise ProblemError("malformed", "Ask the server under its name.") from None
+        raise ProblemError("malformed", "Use the host name of the server.") from None
     return _response(
         saved_page(server),
         headers={"Content-Disposition": 'attachment; filename="quietcrowd.html"'},

@@ -146,19 +146,19 @@ def _read(answer: _Answer) -> _Answer:
 def _compare(path: str, answer: _Answer, file: PageFile, server: str) -> Iterator[Difference]:
     reason = None
     if answer.status_code != 200:
-        reason = f"is not there: status {answer.status_code}"
+        reason = f"is missing: status {answer.status_code}"
     elif answer.content != file.content:
         there = PageFile(content=answer.content, media_type="").integrity
-        reason = f"is another file: {there}, in this release {file.integrity}"
+        reason = f"differs: {there}, in this release {file.integrity}"
         elsewhere = saved_page("/".join(server.split("/")[:3]))  # knows no path in its address
         if path == _SAVED and answer.content == elsewhere.content:
-            reason = "holds another address of the server: quietcrowd serve --public-url tells it"
+            reason = "contains another server address: use quietcrowd serve --public-url"
     elif answer.headers["content-type"] != file.media_type:
-        reason = f"is said to be {one_line(answer.headers['content-type'])!r}"
+        reason = f"has the media type {one_line(answer.headers['content-type'])!r}"
     if reason is not None:
         yield Difference(path=path, reason=reason)
     if file is WORKER_PAGE and answer.headers[_POLICY] != WORKER_POLICY:
-        yield Difference(path=path, reason="lets a browser do other things for it than here")
+        yield Difference(path=path, reason="has another content security policy")
 
 
 def _compare_manifest(answer: _Answer) -> Iterator[Difference]:
@@ -170,7 +170,7 @@ def _compare_manifest(answer: _Answer) -> Iterator[Difference]:
 
 def _manifest_reasons(answer: _Answer) -> list[str]:
     if answer.status_code != 200:
-        return [f"is not there: status {answer.status_code}"]
+        return [f"is missing: status {answer.status_code}"]
     ours = json.loads(MANIFEST.text)
     try:
         theirs = json.loads(answer.content)
@@ -179,9 +179,9 @@ def _manifest_reasons(answer: _Answer) -> list[str]:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return ["cannot be read"]
     reasons = [
-        f"names {one_line(str(name))[:100]}, which is not in this release"
+        f"lists {one_line(str(name))[:100]}, which is not in this release"
         for name in strange[:_MOST_NAMES]
     ]
     if version != ours["version"]:
-        reasons.insert(0, f"is of version {one_line(str(version))[:100]}, not {ours['version']}")
-    return reasons or ["is another list than that of this release"]
+        reasons.insert(0, f"has version {one_line(str(version))[:100]}, not {ours['version']}")
+    return reasons or ["differs from the list of this release"]

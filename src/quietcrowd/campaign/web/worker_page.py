@@ -100,7 +100,7 @@ def modules_in_order(start: str = START) -> list[str]:
         for name in _IMPORT.findall(WORKER_FILES[path].text):
             other = normpath(join(dirname(path), name))
             if other not in WORKER_FILES:
-                raise ValueError(f"{path} imports {other}, which is not there")
+                raise ValueError(f"{path} imports {other}, which is missing")
             if other in above:
                 raise ValueError(f"{path} imports {other}, which imports it")
             visit(other, (*above, path))

@@ -95,22 +95,22 @@ class Migrate(OnDatabase):
                 return
             with only_server(opened.path):
                 if self.no_backup:
-                    note("Warning: no copy was made before.")
+                    note("Warning: no copy was made.")
                 else:
                     _copy_before(opened, self.copies)
                 bring_up_to_date(opened)
                 clock = observe_clock(time.time(), opened)
-        note("Brought up to date.")
+        note("Migrated.")
         if clock.held:
             note(f"Warning: {clock.describe()}")
         else:
-            note(f"This machine's clock says {clock.date}. If it is wrong, correct it now.")
+            note(f"This machine's clock shows {clock.date}. If it is wrong, correct it now.")
 
 
 def _what_would_be(count: int) -> str:
     if not count:
-        return "It is up to date: there is nothing to do."
-    return f"It lacks {counted(count, 'revision')}. Nothing was changed."
+        return "The database is up to date."
+    return f"The database lacks {counted(count, 'revision')}. Nothing was changed."
 
 
 def _copy_before(opened: Database, folder: Path | None) -> None:
@@ -208,7 +208,7 @@ class Backup(WithJournal):
     keep_days: int | None = option(
         min=1,
         metavar="NUMBER",
-        help="Delete copies of this command that are older than so many days.",
+        help="Delete copies of this command that are older than this number of days.",
         default=None,
     )
     accept_lost_withdrawal_log: bool = option(

@@ -77,7 +77,7 @@ class ListKeys(OnServer):
         if self.as_json:
             typer.echo(json.dumps(found))
             return
-        table = plain_table("ends in", "state", "good until", "", numeric_from=4)
+        table = plain_table("ends in", "state", "valid until", "", numeric_from=4)
         for one in found:
             table.add_row(_last(one), one["state"], _end(one), "in use now" if one["shown"] else "")
         console(80).print(table)
@@ -100,7 +100,7 @@ class RevokeKey(OnServer):
             if len(named) != 1:
                 raise ParameterError("commands.key-ambiguous", count=len(named), name=self.name)
             checked(client.delete(f"/keys/{named[0]['id']}"))
-        note(f"The key that ends in {_last(named[0])} is good no more.")
+        note(f"The key that ends in {_last(named[0])} is revoked.")
 
 
 def _keys(client: httpx.Client) -> list[dict[str, Any]]:
@@ -114,5 +114,5 @@ def _last(key: dict[str, Any]) -> str:
 
 def _end(key: dict[str, Any]) -> str:
     if key["expires_at"] is None:
-        return "no end"
+        return "no limit"
     return f"{datetime.fromtimestamp(key['expires_at'], UTC):%Y-%m-%d %H:%M} UTC"

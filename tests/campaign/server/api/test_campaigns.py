@@ -164,7 +164,7 @@ def test_what_is_linked_is_declared_or_found(desk):
     rows = "\n".join(f"t{place},Do you take drugs?,{place}" for place in range(3))
     desk.import_csv(made["id"], f"task,question,n\n{rows}\n")
     document = check_problem(desk.client.post(f"{url}/open"), 409, "not-ready")
-    assert "linked must be as much as there are copies" in document["detail"]
+    assert "linked must be at least the number of tasks" in document["detail"]
     version = desk.client.get(url).headers["etag"]
     changed = desk.client.patch(url, json={"linked": None}, headers={"If-Match": version}).json()
     assert changed["linked"] is None

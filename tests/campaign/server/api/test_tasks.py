@@ -173,7 +173,7 @@ def test_an_image_is_stored_once(desk, server):
 @pytest.mark.parametrize("name", NO_IMAGES)
 def test_what_is_no_image_is_refused(desk, name):
     refused = put(desk, desk.draft()["id"], NO_IMAGES[name])
-    assert "SVG and GIF are not taken" in check_problem(refused, 415, "media-type")["detail"]
+    assert "SVG and GIF are not supported" in check_problem(refused, 415, "media-type")["detail"]
 
 
 def test_an_image_has_the_hash_of_its_name(desk, server):
@@ -187,8 +187,8 @@ def test_an_image_has_the_hash_of_its_name(desk, server):
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (png(0, (b"tEXt", b"by Anna")), "contains more than what shows"),
-        (PNG + b"<script>alert(1)</script>", "contains more than what shows"),
+        (png(0, (b"tEXt", b"by Anna")), "contains invisible data"),
+        (PNG + b"<script>alert(1)</script>", "contains invisible data"),
         (PNG[:-1], "is cut off"),
         (PNG[:-1] + b"!", "is damaged"),
         (png(width=60_000, height=60_000), "60,000 x 60,000 pixels; at most 40,000,000"),
@@ -213,7 +213,7 @@ def test_images_have_limits(desk, monkeypatch):
     for limit, value in (("MAX_IMAGES", 1), ("MAX_IMAGE_BYTES", 2 * 67 - 1)):
         monkeypatch.setattr(images, limit, value)
         told = check_problem(put(desk, campaign, png(1)), 422, "validation")["errors"][0]
-        assert told["message"].startswith("a campaign has at most 1,000 images, of 52,428,800")
+        assert told["message"].startswith("a campaign has at most 1,000 images, with 52,428,800")
         put(desk, campaign, PNG).raise_for_status()
         monkeypatch.undo()
     put(desk, campaign, png(1)).raise_for_status()
@@ -226,7 +226,7 @@ def test_a_campaign_opens_with_all_images_that_its_tasks_name_and_no_others(desk
     put(desk, campaign, png(2)).raise_for_status()
     url = f"/campaigns/{campaign}/open"
     told = check_problem(desk.client.post(url), 409, "not-ready")["detail"]
-    assert told.startswith("1 of the 2 images that its tasks name are missing")
+    assert told.startswith("1 of the 2 images of its tasks are missing")
     assert held(server, campaign) == 2
     put(desk, campaign, png(1)).raise_for_status()
     desk.client.post(url).raise_for_status()

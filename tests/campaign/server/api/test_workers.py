@@ -67,7 +67,7 @@ def test_results_of_nobody_say_so(server, desk):
     found = results(server, desk, campaign)
     assert (found["participants"], found["truths"], found["workers"]) == (0, [], [])
     assert found["excluded"] == sorted(names)
-    assert found["warnings"][0]["message"] == "All workers who sent reports are excluded."
+    assert found["warnings"][0]["message"] == "All workers with reports are excluded."
 
 
 def test_while_others_are_waited_for_exclusion_comes_with_the_release(server, desk):

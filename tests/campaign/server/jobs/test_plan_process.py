@@ -105,12 +105,12 @@ def test_mechanisms_that_are_offered_are_those_that_can_be_planned_with():
         ),
         ({"crowd": {"truths": [1]}}, "/crowd/truths", "2 probabilities that sum to 1"),
         ({"crowd": {"spread": 1}}, "/crowd/guessers", "spread"),
-        ({"tasks": 2000, "workers": [200_000]}, "/workers", "a server simulates 200,000 at most"),
+        ({"tasks": 2000, "workers": [200_000]}, "/workers", "The limit of a server is 200,000"),
         (
             {"tasks": 1000, "workers": [100], "answers": [900], "epsilon": [*range(1, 13)]}
             | {"mechanisms": ["one-layer", "subset-selection", "optimal", "two-layer"]},
             "/epsilon",
-            "a server simulates 4,000,000 at most",
+            "The limit of a server is 4,000,000",
         ),
     ],
 )

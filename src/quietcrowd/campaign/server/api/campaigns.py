@@ -101,7 +101,7 @@ def _read_method(described: dict[str, Any] | None) -> tuple[FittingMethod | None
         method = method_from_dict(described)
         text = canonical_json(method.to_dict()).decode()
     except UNREADABLE:
-        raise _invalid("method", "It must be what the to_dict of a method gives.") from None
+        raise _invalid("method", "It must be in the format of method.to_dict.") from None
     if method.max_iter > MAX_ITERATIONS:
         raise _invalid("method", f"It may have at most {MAX_ITERATIONS:,} iterations.")
     return method, text
@@ -114,7 +114,7 @@ def _check_fit(method: FittingMethod, mechanism: Mechanism) -> None:
         method.check_mechanism(mechanism)
     except AnswerError:
         raise _invalid(
-            "method", "It cannot infer from what the mechanism reports: labels, or numbers."
+            "method", "It does not support the mechanism's reports (labels or numbers)."
         ) from None
 
 
@@ -135,8 +135,8 @@ def _check_allotment(kind: str | None, mechanism: Mechanism, method: str | None)
     if not chosen.suggests_tasks:
         raise _invalid(
             "allotment",
-            f"{chosen.name} does not say where further reports would help most, as noise-aware "
-            "does: with it tasks can be handed out at random.",
+            f"{chosen.name} does not estimate the value of further reports, as noise-aware does: "
+            "assign its tasks at random.",
         )
 
 
@@ -146,9 +146,9 @@ def _check_day(day: str | None, now: float) -> None:
     try:
         date.fromisoformat(day)
     except ValueError:
-        raise _invalid("closes_on", "There is no such day; it must be like 2026-12-31.") from None
+        raise _invalid("closes_on", "It must be a date such as 2026-12-31.") from None
     if day < day_of(now):
-        raise _invalid("closes_on", "The day is over, in UTC; close the campaign to close it now.")
+        raise _invalid("closes_on", "This day is over in UTC. Close the campaign instead.")
 
 
 def _check_as_of(day: str | None) -> None:
@@ -156,7 +156,7 @@ def _check_as_of(day: str | None) -> None:
         if day is not None:
             check_as_of(day)
     except ParameterError:
-        raise _invalid("as_of", "There is no such day; it must be like 2026-12-01.") from None
+        raise _invalid("as_of", "It must be a date such as 2026-12-01.") from None
 
 
 def _one(connection: Connection, campaign: bytes, response: Response) -> CampaignDocument:
@@ -264,9 +264,9 @@ def change_campaign(
         if if_match != f'"{row.version}"':
             raise ProblemError("version-mismatch", "Read the campaign again.")
         if row.state != "draft" and change.model_fields_set & _FIXED:
-            raise ProblemError("campaign-open", "What workers agreed to stays.")
+            raise ProblemError("campaign-open", "Workers agreed to it.")
         if row.state == "closed" and "closes_on" in values:
-            raise ProblemError("campaign-closed", "Nobody can join any more.")
+            raise ProblemError("campaign-closed", "No more workers can join.")
         mechanism = parse_mechanism(row.mechanism)
         if method is not None:
             _check_fit(method, mechanism)
@@ -314,17 +314,17 @@ def open_for_reports(
     if service.departures.ended(read.id):
         raise ProblemError(
             "bad-state",
-            "It was closed before the database was restored from a copy: make a new one.",
+            "It was closed before the database was restored from a copy: create a new one.",
         )
     if read.closes_on is not None and read.closes_on < day_of(service.clock()):
-        raise ProblemError("not-ready", "The day on which it closes is over: change closes_on.")
+        raise ProblemError("not-ready", "Its closing day is over: change closes_on.")
     configuration = fixed_configuration(read, tasks)  # before the transaction: it takes time
     named = named_images(json.loads(task.data) for task in tasks)
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
         require_step(row.state, opened)
         if row.version != read.version:
-            raise ProblemError("version-mismatch", "It was changed meanwhile: open it again.")
+            raise ProblemError("version-mismatch", "The draft has changed: open it again.")
         keep_named_images(connection, row.id, named)
         update_campaign(
             connection,

@@ -60,8 +60,8 @@ def read_public_campaign(campaign: Id, service: ServiceOf, response: Response) -
     response_class=Response,
     responses={
         200: {
-            "description": "The configuration as it is hashed: these very bytes have the SHA-256 "
-            "`config_hash`, which is the ETag, too.",
+            "description": "The hashed configuration. The SHA-256 of these exact bytes is "
+            "`config_hash`, which is also the ETag.",
             "content": {"application/json": {"schema": {"type": "object"}}},
         },
         **documented("not-found"),
@@ -187,7 +187,7 @@ async def send_reports(upload: Upload, credential: Credential, service: ServiceO
     upload, and are accepted or rejected together.
     """
     if not upload.reports and upload.sketch is None:
-        raise broken_rule("", "empty", "An upload holds reports, or a sketch.")
+        raise broken_rule("", "empty", "An upload must contain reports or a sketch.")
     done = service.writer.submit(WorkerUpload(credential=credential, upload=upload))
     return await asyncio.wrap_future(done)
 

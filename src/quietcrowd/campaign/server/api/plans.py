@@ -22,27 +22,27 @@ Sizes: TypeAlias = Annotated[list[Whole], Field(min_length=1, max_length=MOST_SI
 class CrowdOrder(Request):
     """Assumptions about the crowd; missing members have the defaults of `quietcrowd plan`."""
 
-    guessers: Number | None = Field(default=None, description="Share of the workers who guess.")
+    guessers: Number | None = Field(default=None, description="Fraction of the workers that guess.")
     accuracy: Number | None = Field(
-        default=None, description="Labels: how often the other workers are right."
+        default=None, description="Labels: mean accuracy of the other workers."
     )
     accuracy_sd: Number | None = Field(
-        default=None, description="Labels: its standard deviation over workers."
+        default=None, description="Labels: standard deviation of the accuracy over workers."
     )
     truths: Annotated[list[Number], Field(max_length=MOST_LABELS)] | None = Field(
-        default=None, description="Labels: how frequent each is among the truths."
+        default=None, description="Labels: frequency of each label among the truths."
     )
     misled: Number | None = Field(
-        default=None, description="Labels: share of the tasks on which workers err together."
+        default=None, description="Labels: fraction of the tasks with a common error of workers."
     )
     pull: Number | None = Field(
-        default=None, description="Labels: share of the answers there that are one error."
+        default=None, description="Labels: fraction of the answers there that are this error."
     )
     error: Number | None = Field(
-        default=None, description="Numbers: standard deviation of a worker's own errors."
+        default=None, description="Numbers: standard deviation of a worker's individual errors."
     )
     error_factor: Number | None = Field(
-        default=None, description="Numbers: by which factor that varies over workers."
+        default=None, description="Numbers: factor by which `error` varies over workers."
     )
     spread: Number | None = Field(
         default=None, description="Numbers: standard deviation of the truths."
@@ -50,7 +50,7 @@ class CrowdOrder(Request):
     middle: Number | None = Field(default=None, description="Numbers: mean of the truths.")
     shared: Number | None = Field(
         default=None,
-        description="Numbers: the error that all answers to a task share, as a part of error.",
+        description="Numbers: error that all answers to a task share, as a fraction of `error`.",
     )
 
 
@@ -60,43 +60,43 @@ class PlanOrder(Request):
     labels: Annotated[list[Label], Field(max_length=MOST_LABELS)] | None = None
     levels: Annotated[list[Number], Field(max_length=MOST_LABELS)] | None = None
     between: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = Field(
-        default=None, description="Lowest and highest number that an answer can be."
+        default=None, description="Lowest and highest possible answer."
     )
     tasks: Whole
-    workers: Sizes = Field(description="How many are asked; each number is planned with.")
+    workers: Sizes = Field(description="Numbers of workers; each is planned separately.")
     answers: Sizes | None = Field(
-        default=None, description="Of each worker; null: one to every task."
+        default=None, description="Answers per worker; null: one to every task."
     )
     mechanisms: Annotated[list[Label], Field(min_length=1, max_length=MOST_MECHANISMS)] | None = (
-        Field(default=None, description="By their names; null: the usual one.")
+        Field(default=None, description="Names of mechanisms; null: the default.")
     )
     epsilon: Annotated[list[Number], Field(min_length=1, max_length=MOST_EPSILONS)]
     per: Literal["answer", "worker"] = Field(
         default="answer",
-        description="Whether epsilon is what one answer loses, or all of a worker together.",
+        description="Whether epsilon is the loss of one answer, or of all answers of a worker.",
     )
-    target: Number | None = Field(default=None, description="The error that is wanted.")
+    target: Number | None = Field(default=None, description="Target of the expected error.")
     crowd: CrowdOrder = CrowdOrder()
 
 
 class PlanRowDocument(BaseModel):
     """The expected error of one mechanism, at one epsilon, with one crowd."""
 
-    mechanism: str = Field(description="Its name; none: answers come in plain.")
-    epsilon: float | None = Field(description="What one answer loses at most; null: no limit.")
-    total_epsilon: float | None = Field(description="What all answers of a worker lose together.")
+    mechanism: str = Field(description="Its name; none: non-private answers.")
+    epsilon: float | None = Field(description="Maximum privacy loss of one answer; null: no limit.")
+    total_epsilon: float | None = Field(description="Privacy loss of all answers of a worker.")
     claimed_epsilon: float | None = Field(
-        description="Which epsilon to create a campaign with, so that it has this mechanism."
+        description="The epsilon with which a new campaign has this mechanism."
     )
     workers: int
-    answers: int = Field(description="Of each worker.")
-    error: float = Field(description="Expected.")
-    standard_error: float = Field(description="Of the expected error.")
-    low: float = Field(description="With `high`: where the error of 9 campaigns in 10 lies.")
+    answers: int = Field(description="Answers per worker.")
+    error: float = Field(description="Expected error.")
+    standard_error: float = Field(description="Standard error of the expected error.")
+    low: float = Field(description="With `high`: range of the errors of 9 campaigns in 10.")
     high: float
     constant: float = Field(description="Expected error of the best constant guess.")
     private: bool
-    useless: bool = Field(description="Whether a constant guess does as well.")
+    useless: bool = Field(description="Whether a constant guess is as accurate.")
     meets: bool = Field(description="Whether the expected error is at most the target.")
 
 
@@ -105,24 +105,22 @@ class PlanDocument(BaseModel):
 
     tasks: int
     score: Literal["error_rate", "mae"] = Field(
-        description="Share of wrong labels, or mean absolute error of numbers."
+        description="Fraction of wrong labels, or mean absolute error of numbers."
     )
-    assumed: str = Field(description="What was assumed of the crowd, in words.")
+    assumed: str = Field(description="The assumptions about the crowd, in words.")
     target: float | None
-    draws: int = Field(description="How many crowds were simulated for each size.")
+    draws: int = Field(description="Number of simulated crowds per size.")
     rows: list[PlanRowDocument]
-    skipped: list[str] = Field(description="What could not be planned with, and why.")
+    skipped: list[str] = Field(description="Reasons why some mechanisms could not be planned.")
 
 
 class PlanningLimits(BaseModel):
     """The mechanisms, epsilons and time limit of a server's plans."""
 
-    labels: list[str] = Field(description="Mechanisms for labels and levels, the usual one first.")
-    numbers: list[str] = Field(description="Mechanisms for numbers, the usual one first.")
-    epsilon: list[float] = Field(description="The usual ones.")
-    seconds: float = Field(
-        description="After which a plan is ended; and for how long it waits for others' at most."
-    )
+    labels: list[str] = Field(description="Mechanisms for labels and levels, the default first.")
+    numbers: list[str] = Field(description="Mechanisms for numbers, the default first.")
+    epsilon: list[float] = Field(description="The defaults.")
+    seconds: float = Field(description="Time limit of a plan, and of its wait for other plans.")
 
 
 router = APIRouter(prefix=f"{PREFIX}/plans", tags=["plans"])

@@ -65,7 +65,7 @@ class ResultQuery(BaseModel):
 
     cursor: Annotated[
         str | None,
-        Field(max_length=100, description="What the page before gave; none for the first page."),
+        Field(max_length=100, description="next_cursor of the page before; none for the first."),
     ] = None
 
 
@@ -225,9 +225,9 @@ class TruthQuery(BaseModel):
     response_class=Response,
     responses={
         200: {
-            "description": "The reports; the first of the JSON Lines says what made them, and the "
-            "metadata of the Arrow stream's schema. Beside NAME.csv that belongs into "
-            "NAME.csv.mechanism.json: take it with format=mechanism.",
+            "description": "The reports. The first of the JSON Lines, and the metadata of the "
+            "Arrow schema, describe their mechanism. For NAME.csv, store the response of "
+            "format=mechanism as NAME.csv.mechanism.json next to it.",
             "content": {
                 "application/x-ndjson": _TEXT,
                 "text/csv": _TEXT,
@@ -251,8 +251,8 @@ def export_reports(
     if waits_for_others(row) and row.state == "open":
         raise ProblemError(
             "held-back",
-            "Close the campaign first: between two releases a file of reports would show who has "
-            "withdrawn. Results, truths and counts are shown already.",
+            "Close the campaign first. Between two releases, a file of reports would reveal "
+            "withdrawn workers. Results, truths and counts are available now.",
         )
     if wanted.format == "arrow":
         return StreamingResponse(export.arrow(), media_type=MEDIA_TYPE)

@@ -72,7 +72,7 @@ def _rows(kind: str, content: bytes) -> list[TaskRow]:
     except FormatError as error:  # these name rows, and rules
         raise _invalid(str(error)) from None
     if not rows:
-        raise _invalid("there is no task in it")
+        raise _invalid("the file has no tasks")
     return rows
 
 
@@ -110,7 +110,7 @@ def _add(connection: Connection, campaign: Any, rows: Sequence[TaskRow]) -> Task
     names = [row.name or str(before + place) for place, row in enumerate(rows, start=1)]
     held = set(connection.scalars(select(table.c.name).where(mine)))
     if len(set(names)) < len(names) or held & set(names):
-        raise ProblemError("task-repeated", "Give every task a name of its own.")
+        raise ProblemError("task-repeated", "Give every task a unique name.")
     if len(held) + len(names) > MAX_TASKS:
         raise _invalid(f"a campaign has at most {MAX_TASKS:,} tasks")
     text = select(func.sum(func.length(table.c.name) + func.length(table.c.data))).where(mine)
@@ -190,7 +190,7 @@ _BYTES = {"schema": {"type": "string", "format": "binary"}}
 _IMAGE_BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
-        "description": "A plain PNG, JPEG or WebP, whatever it is said to be: without metadata.",
+        "description": "A PNG, JPEG or WebP without metadata, whatever its media type.",
         "content": {"application/octet-stream": _BYTES},
     }
 }

@@ -118,9 +118,9 @@ def issue_invites(
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
         if row.join_mode != "invite":
-            raise ProblemError("bad-state", "The campaign is open to all: nobody needs an invite.")
+            raise ProblemError("bad-state", "The campaign is open to all, and needs no invites.")
         if row.state == "closed":
-            raise ProblemError("campaign-closed", "Nobody can join any more.")
+            raise ProblemError("campaign-closed", "No more workers can join.")
         connection.execute(
             insert(tables.invite),
             [{"campaign_id": row.id, "token_sha256": token_hash(token)} for token in tokens],

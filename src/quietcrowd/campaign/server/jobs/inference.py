@@ -34,7 +34,7 @@ _PAUSE, _LONGEST_PAUSE = 1.0, 300.0
 """Seconds until a failed inference is retried; doubled after each failure, up to the maximum."""
 
 _TOO_LONG = (
-    "The inference took longer than this server lets it: take a method of fewer iterations, or "
+    "The inference exceeded the time limit of this server: use a method with fewer iterations, or "
     "export the reports."
 )
 
@@ -164,7 +164,7 @@ class InferenceJobs:
         self.request(campaign, least=min(_PAUSE * 2 ** min(failures - 1, 20), _LONGEST_PAUSE))
         if failures >= _FAILURES:
             self._write_failure(
-                provenance, "The inference failed several times; it is tried again."
+                provenance, "The inference failed several times, and will be repeated."
             )
 
     def _write_failure(self, provenance: Provenance | None, reason: str) -> None:

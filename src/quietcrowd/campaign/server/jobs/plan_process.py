@@ -115,7 +115,7 @@ def _domain(order: Mapping[str, Any]) -> Domain:
         given = " and ".join(kinds) or "none of them"
         raise RejectedOrderError(
             f"/{kinds[-1] if kinds else 'labels'}",
-            f"give one of labels, levels and between: what an answer can be; got {given}",
+            f"use one of labels, levels and between; got {given}",
         )
     [kind] = kinds
     with _about(f"/{kind}"):
@@ -143,16 +143,16 @@ def _require_bounded(assumption: CrowdAssumption, sizes: Sequence[CrowdSize], ce
         if one > MOST_OF_A_CROWD:
             raise RejectedOrderError(
                 "/workers",
-                f"{size.workers:,} workers with {size.answers:,} answers each take {one:,} answers "
-                f"to simulate, and a server simulates {MOST_OF_A_CROWD:,} at most: take fewer "
-                "workers or answers, or run quietcrowd plan on your own machine",
+                f"{size.workers:,} workers with {size.answers:,} answers each require {one:,} "
+                f"simulated answers. The limit of a server is {MOST_OF_A_CROWD:,}: use fewer "
+                "workers or answers, or run quietcrowd plan locally",
             )
     if sum(answers) * (cells + 1) > MOST_ANSWERS:
         raise RejectedOrderError(
             "/epsilon",
-            f"{cells:,} pairs of a mechanism and an epsilon and {len(sizes):,} sizes take "
-            f"{sum(answers) * (cells + 1):,} answers to simulate, and a server simulates "
-            f"{MOST_ANSWERS:,} at most: take fewer, or run quietcrowd plan on your own machine",
+            f"{cells:,} pairs of a mechanism and an epsilon and {len(sizes):,} sizes require "
+            f"{sum(answers) * (cells + 1):,} simulated answers. The limit of a server is "
+            f"{MOST_ANSWERS:,}: use fewer, or run quietcrowd plan locally",
         )
 
 

@@ -46,7 +46,7 @@ class PlanJobs:
         """Return a `PlanDocument`, abandoned when `leaving` ends, or raise ProblemError."""
         if requester in self._asking:
             raise ProblemError(
-                "too-many-requests", "A plan of yours is being made: wait for it, or leave it."
+                "too-many-requests", "Another plan of yours is running: wait for it, or stop it."
             )
         self._asking.add(requester)
         work = asyncio.ensure_future(self._in_turn(json.dumps(order)))
@@ -54,7 +54,7 @@ class PlanJobs:
         try:
             await asyncio.wait({work, left}, return_when=asyncio.FIRST_COMPLETED)
             if not work.done():
-                raise ProblemError("too-slow", "Who asked for the plan has left.")
+                raise ProblemError("too-slow", "The client disconnected.")
             return work.result()
         finally:
             left.cancel()
@@ -74,13 +74,13 @@ class PlanJobs:
             async with asyncio.timeout(self.longest):
                 await self._turn.acquire()
         except TimeoutError:
-            raise ProblemError("busy", "Others have plans made: ask again in a minute.") from None
+            raise ProblemError("busy", "Other plans are running: try again later.") from None
         try:
             return _plan_in(await self._answered(line))
         except (OSError, ValueError, _PlanningError) as error:
             self._kill()
             log_failure("plan", error)
-            raise ProblemError("internal", "The failure was noted; nothing was changed.") from None
+            raise ProblemError("internal", "The error is logged; nothing was changed.") from None
         finally:
             self._turn.release()
 
@@ -96,8 +96,8 @@ class PlanJobs:
             if isinstance(error, TimeoutError):
                 raise ProblemError(
                     "plan-too-long",
-                    f"It was ended after {self.longest:g} seconds: take fewer workers, answers, "
-                    "mechanisms or epsilons, or run quietcrowd plan on your own machine. The first "
+                    f"The server stopped it after {self.longest:g} seconds. Use fewer workers, "
+                    "answers, mechanisms or epsilons, or run quietcrowd plan locally. The first "
                     "plan of a server takes longest.",
                 ) from None
             raise

@@ -61,10 +61,10 @@ def _kind(name: str, about: str, *labels: str, **further: Any) -> Kind:
     return kind
 
 
-REQUESTS = _kind("quietcrowd_requests", "Requests that were answered.", "method", "route", "status")
+REQUESTS = _kind("quietcrowd_requests", "Answered requests.", "method", "route", "status")
 REQUEST_SECONDS = _kind(
     "quietcrowd_request_seconds",
-    "How long requests took, in seconds.",
+    "Duration of requests, in seconds.",
     "method",
     "route",
     form="histogram",
@@ -72,29 +72,29 @@ REQUEST_SECONDS = _kind(
 )
 REPORTS = _kind(
     "quietcrowd_reports",
-    "Reports that came in: accepted, sent once more, or refused and why.",
+    "Received reports: accepted, duplicate, or the reason for rejection.",
     "outcome",
 )
-COMMITS = _kind("quietcrowd_commits", "Transactions that took uploads in.")
+COMMITS = _kind("quietcrowd_commits", "Transactions that stored uploads.")
 BATCH_UPLOADS = _kind(
     "quietcrowd_batch_uploads",
-    "Uploads of a transaction.",
+    "Uploads per transaction.",
     form="histogram",
     bounds=(1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0),
 )
 QUEUE_DEPTH = _kind(
     "quietcrowd_queue_depth",
-    "Most uploads that waited to be written, since this was published before.",
+    "Maximum number of uploads that waited to be written, since the last publication.",
     form="gauge",
 )
 INFERENCES = _kind(
     "quietcrowd_inferences",
-    "Inferences: done, failed, or ended since they took too long.",
+    "Inferences: done, failed, or stopped at the time limit.",
     "outcome",
 )
 INFERENCE_SECONDS = _kind(
     "quietcrowd_inference_seconds",
-    "How long inferences took, in seconds.",
+    "Duration of inferences, in seconds.",
     form="histogram",
     bounds=_LONG,
 )
@@ -104,15 +104,15 @@ INFERENCE_LAG = _kind(
     form="histogram",
     bounds=_LONG,
 )
-WRITABLE = _kind("quietcrowd_writable", "1 while the database takes what is written.", form="gauge")
+WRITABLE = _kind("quietcrowd_writable", "1 while the database is writable.", form="gauge")
 CLOCK_HELD = _kind(
     "quietcrowd_clock_held",
-    "1 while the clock is implausible and nothing is closed or deleted by date.",
+    "1 while the clock is implausible, and no campaign is closed or deleted by date.",
     form="gauge",
 )
 AT_LEAST = _kind(
     "quietcrowd_at_least",
-    "The largest number of workers who are shown together in a campaign that is open.",
+    "The largest at_least of an open campaign: new workers shown at a time.",
     form="gauge",
 )
 

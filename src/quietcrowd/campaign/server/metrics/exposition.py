@@ -201,7 +201,7 @@ def asked_for() -> str | None:
     """Describe whether OpenTelemetry is requested and installed; None if it is not requested."""
     if not any(os.environ.get(name) for name in _ENDPOINTS):
         return None
-    return "sent" if _installed() else "not installed, take quietcrowd[otel]"
+    return "sent" if _installed() else "not installed, requires quietcrowd[otel]"
 
 
 def exporter() -> Exporter | None:

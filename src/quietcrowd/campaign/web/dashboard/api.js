@@ -95,7 +95,7 @@ class CampaignApi {
     const query = cursor === null ? "" : `?cursor=${encodeURIComponent(cursor)}`;
     const response = await this.fetch(`/results/${kind}${query}`);
     if (response.headers.get("ETag") !== this.#etag) {
-      throw new Refusal(CONFLICT, "There are other results now.");
+      throw new Refusal(CONFLICT, "The results have changed.");
     }
     return response.json();
   }

@@ -33,7 +33,7 @@ export function offerDownloads(campaign, results) {
   for (const [button] of FILES) {
     button.disabled = later.has(button);
   }
-  say(byId("downloads-later"), waits ? "Reports can be had when the campaign is closed." : "");
+  say(byId("downloads-later"), waits ? "Reports are available after the campaign closes." : "");
 }
 
 async function download(button, path, name) {
@@ -43,7 +43,7 @@ async function download(button, path, name) {
     const content = await (await source.fetch(path)).blob();
     save(content, name);
   } catch (error) {
-    say(byId("download-error"), `${name} cannot be had: ${error.message}`);
+    say(byId("download-error"), `${name} is not available: ${error.message}`);
   }
   button.disabled = later.has(button);
 }

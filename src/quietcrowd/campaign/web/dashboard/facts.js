@@ -12,7 +12,7 @@ const NEED_RESULTS = [
 
 const JOINING = {
   invite: "one worker with each invite",
-  open: "anyone who has the link, as often as they like: workers may be invented",
+  open: "anyone with the link, repeatedly: workers may be fake",
 };
 
 export function showCampaign(campaign) {
@@ -24,17 +24,17 @@ export function showCampaign(campaign) {
   say(byId("participants"), count(campaign.participants));
   say(byId("reports"), count(campaign.reports));
   say(byId("tasks"), count(campaign.tasks));
-  say(byId("config-hash"), campaign.config_hash ?? "nothing yet: it is a draft");
+  say(byId("config-hash"), campaign.config_hash ?? "none: it is a draft");
   say(byId("mechanism"), String(campaign.mechanism.mechanism));
-  say(byId("requester"), campaign.requester || "not said");
-  say(byId("contact"), campaign.contact || "not said");
-  say(byId("purpose"), campaign.purpose || "not said");
+  say(byId("requester"), campaign.requester || "not stated");
+  say(byId("contact"), campaign.contact || "not stated");
+  say(byId("purpose"), campaign.purpose || "not stated");
   say(byId("asked"), asked(campaign));
   say(byId("closing"), closing(campaign));
-  say(byId("as-of"), campaign.as_of ?? "no day is said");
+  say(byId("as-of"), campaign.as_of ?? "no particular day");
   say(byId("joining"), JOINING[campaign.join_mode]);
   const days = campaign.retention_days;
-  const kept = days === null ? "until you delete the campaign" : `${count(days)} days after closing`;
+  const kept = days === null ? "when you delete the campaign" : `${count(days)} days after closing`;
   say(byId("retention"), kept);
   say(byId("at-least"), together(campaign));
 }
@@ -42,12 +42,12 @@ export function showCampaign(campaign) {
 function asked(campaign) {
   const most = campaign.answers_per_participant;
   if (campaign.allotment === "random") {
-    return `${count(most)} of the tasks, drawn as they join, and all equally often`;
+    return `${count(most)} of the tasks, assigned at joining, all equally often`;
   }
   if (campaign.allotment === "suggested") {
-    return `${count(most)} of the tasks, drawn as they join: where more reports help most`;
+    return `${count(most)} of the tasks, assigned at joining: those for which more reports help most`;
   }
-  return most === null ? "all tasks" : `all tasks, and answers ${count(most)} at most`;
+  return most === null ? "all tasks" : `all tasks, and answers at most ${count(most)}`;
 }
 
 function closing(campaign) {
@@ -61,7 +61,7 @@ function closing(campaign) {
 function together(campaign) {
   const least = campaign.at_least;
   if (least === 1) {
-    return "each worker at once";
+    return "each worker immediately";
   }
   const rest = `fewer than ${count(least)} at closing are never shown`;
   return `at least ${count(least)} new workers at a time; ${rest}`;
@@ -82,7 +82,7 @@ export function showAgreement(results) {
   const reports = agreement === null ? null : agreement.reports;
   const answers = agreement === null ? null : agreement.answers;
   const error = answers === null ? null : agreement.answers_error ?? null;
-  const told = (share) => (share === null ? "cannot be told" : percent(share));
+  const told = (share) => (share === null ? "unknown" : percent(share));
   const sure = error === null ? told(answers) : `${told(answers)} ± ${percent(error)}`;
   byId("agreement").hidden = results === null;
   showShare(byId("agreement-reports"), reports, told(reports));
@@ -99,14 +99,14 @@ export function showPrivacy(results) {
   }
   const { privacy } = results;
   const { tail } = privacy;
-  const rare = tail === null ? "" : `, but for a chance of ${loss(tail.probability)}`;
+  const rare = tail === null ? "" : `, except with probability ${loss(tail.probability)}`;
   const told = (name) => loss((tail ?? privacy)[name]) + rare;
   say(byId("answer-epsilon"), told("answer_epsilon"));
   say(byId("worker-epsilon"), told("worker_epsilon"));
   const pairs = (name) => `(${loss(privacy[name])}, ${loss(privacy.delta)})`;
   const both = `${pairs("answer_epsilon")} and ${pairs("worker_epsilon")}`;
   say(byId("delta"), tail === null ? "δ = 0" : both);
-  say(byId("participation"), privacy.participation_protected ? "hidden as answers are" : "not hidden");
+  say(byId("participation"), privacy.participation_protected ? "protected like answers" : "not protected");
 }
 
 const table = new SortableTable(byId("campaigns"), byId("campaigns-more"));
@@ -133,7 +133,7 @@ export function showCampaigns(campaigns, choose) {
     number("Reports", "reports"),
   ];
   byId("campaigns-found").hidden = rows.length === 0;
-  say(byId("campaigns-none"), rows.length ? "" : "There is no campaign yet: quietcrowd campaign create makes one.");
+  say(byId("campaigns-none"), rows.length ? "" : "There are no campaigns yet. Create one with quietcrowd campaign create.");
   say(byId("campaigns-note"), rows.length ? `Yours: ${count(rows.length)}.` : "");
   table.show(columns, rows, null);
 }

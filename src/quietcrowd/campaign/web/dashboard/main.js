@@ -48,8 +48,8 @@ const CAMPAIGN = byId("campaign");
 const PLAN = byId("plan");
 const PLAN_PLACE = "plan"; // also in the address, in place of a campaign's id
 const KEY_IN_ADDRESS =
-  "No key belongs in an address: this browser has kept it. It was not used here. Have it replaced, " +
-  "by quietcrowd admin create-key NAME --replace, and give the new one.";
+  "A key must not be part of an address, because this browser stored it. The page did not use it. Have it " +
+  "replaced with quietcrowd admin create-key NAME --replace, and enter the new key.";
 
 let end = () => {};
 let current = null; // the API that is polled: of a campaign, or of a requester
@@ -232,7 +232,7 @@ byId("key-form").addEventListener("submit", (event) => {
     requester = new RequesterApi(key);
     go();
   } else {
-    ask("That is no key of a requester.");
+    ask("This is not a key of a requester.");
   }
 });
 

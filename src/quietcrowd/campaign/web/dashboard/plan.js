@@ -92,10 +92,10 @@ function showBusy(busy) {
 function tellTime() {
   const start = Date.now();
   const told = byId("plan-elapsed");
-  const most = `ended after ${short(limits.seconds, DIGITS)} s, and waits as long for plans of others`;
+  const most = `stopped after ${short(limits.seconds, DIGITS)} s, and waits as long for other plans`;
   const turn = () => say(told, `${Math.round((Date.now() - start) / SECOND)} s`);
   showBusy(true);
-  say(byId("plan-status"), `Crowds are being simulated: ${most}. Leaving this page stops it.`);
+  say(byId("plan-status"), `Simulating crowds: ${most}. Leaving this page stops it.`);
   turn();
   return setInterval(turn, SECOND);
 }
@@ -136,11 +136,11 @@ function columns() {
       presses: (expected) => expected.private,
     },
     number("Expected error", (expected) => expected.error, (expected) => inUnit(expected.error)),
-    number("9 in 10 lie in", (expected) => expected.low, (expected) => `${short(expected.low, DIGITS)} to ${short(expected.high, DIGITS)}`),
+    number("Range of 9 in 10", (expected) => expected.low, (expected) => `${short(expected.low, DIGITS)} to ${short(expected.high, DIGITS)}`),
     number("ε, answer", (expected) => expected.epsilon, (expected) => (expected.private ? loss(expected.epsilon) : "")),
     number("ε, worker", (expected) => expected.total_epsilon, (expected) => (expected.private ? loss(expected.total_epsilon) : "")),
     number("Workers", (expected) => expected.workers, (expected) => count(expected.workers)),
-    number("Answers of each", (expected) => expected.answers, (expected) => count(expected.answers)),
+    number("Answers per worker", (expected) => expected.answers, (expected) => count(expected.answers)),
   ];
 }
 
@@ -164,7 +164,7 @@ function offerCurves() {
 }
 
 function curveName(expected) {
-  return `${expected.mechanism}, ${count(expected.answers)} answers of each`;
+  return `${expected.mechanism}, ${count(expected.answers)} answers per worker`;
 }
 
 function drawCurves() {
@@ -191,8 +191,8 @@ function drawCurves() {
 function choose(expected) {
   byId("plan-chosen").hidden = false;
   say(byId("plan-command"), commandFor(made.order, expected, title || "TITLE"));
-  const all = `all ${count(expected.answers)} answers of a worker ${loss(expected.total_epsilon)} together`;
-  say(byId("plan-loss"), `An answer loses ε = ${loss(expected.epsilon)} at most, and ${all}; δ = 0.`);
+  const all = `of all ${count(expected.answers)} answers of a worker ${loss(expected.total_epsilon)}`;
+  say(byId("plan-loss"), `The privacy loss of an answer is at most ε = ${loss(expected.epsilon)}, and ${all}; δ = 0.`);
   say(byId("plan-copied"), "");
   byId("plan-chosen-title").focus();
 }
@@ -204,7 +204,7 @@ async function copy() {
     say(byId("plan-copied"), "Copied.");
   } catch {
     getSelection().selectAllChildren(byId("plan-command"));
-    say(byId("plan-copied"), "It is selected: copy it.");
+    say(byId("plan-copied"), "The command is selected: copy it.");
   }
 }
 

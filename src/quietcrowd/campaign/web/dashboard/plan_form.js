@@ -14,49 +14,49 @@ const ASKED = [
     label: "An answer is",
     choices: [["labels", "one of some labels"], ["levels", "one of some levels, in order"], ["numbers", "a number between two"]],
   }),
-  new TextField({ name: "labels", label: "Labels", value: "no, yes", note: "By commas; quotes keep a comma.", kinds: ["labels"] }),
-  new TextField({ name: "levels", label: "Levels", value: "1, 2, 3, 4, 5", note: "Numbers that increase, by commas.", kinds: ["levels"] }),
+  new TextField({ name: "labels", label: "Labels", value: "no, yes", note: "Separated by commas; put a label with a comma in quotes.", kinds: ["labels"] }),
+  new TextField({ name: "levels", label: "Levels", value: "1, 2, 3, 4, 5", note: "Increasing numbers, separated by commas.", kinds: ["levels"] }),
   new TextField({ name: "low", label: "Lowest answer", value: "0", kinds: NUMBERS }),
   new TextField({ name: "high", label: "Highest answer", value: "10", kinds: NUMBERS }),
-  new TextField({ name: "unit", label: "Unit", usual: "none", note: "For tables and the plot alone.", kinds: NUMBERS }),
+  new TextField({ name: "unit", label: "Unit", usual: "none", note: "Only for tables and the plot.", kinds: NUMBERS }),
 ];
 
 const SIZE = [
   new TextField({ name: "tasks", label: "Tasks", value: "300" }),
-  new TextField({ name: "workers", label: "Workers", value: "50, 100", note: "One number or several, by commas." }),
-  new TextField({ name: "answers", label: "Answers of each worker", usual: "to all tasks", note: "One number or several. Who is asked what is drawn." }),
+  new TextField({ name: "workers", label: "Workers", value: "50, 100", note: "One or several numbers, separated by commas." }),
+  new TextField({ name: "answers", label: "Answers per worker", usual: "to all tasks", note: "One or several numbers. Tasks are assigned at random." }),
 ];
 
 const PRIVACY = [
   new SeveralField({ name: "mechanisms", label: "Mechanisms" }),
-  new TextField({ name: "epsilon", label: "ε", note: "Exact losses, one or several, by commas." }),
+  new TextField({ name: "epsilon", label: "ε", note: "One or several exact losses, separated by commas." }),
   new ChoiceField({
     name: "per",
-    label: "ε is what",
-    choices: [["answer", "one answer loses"], ["worker", "all answers of a worker lose together"]],
+    label: "ε is the loss of",
+    choices: [["answer", "one answer"], ["worker", "all answers of a worker"]],
   }),
-  new TextField({ name: "target", label: "Error that is wanted", usual: "not said", note: "An error rate, as 0.1, or a mean absolute error." }),
+  new TextField({ name: "target", label: "Target error", usual: "none", note: "An error rate such as 0.1, or a mean absolute error." }),
 ];
 
 const CROWD = [
-  ["guessers", "Share of the workers who guess", "0.1", SHARE, null],
-  ["accuracy", "How often the others are right", "0.75", SHARE, LABELS],
-  ["accuracy_sd", "Its standard deviation over workers", "0.1", "0 to 0.5.", LABELS],
-  ["truths", "How frequent each label is", "even", "A share for each, by commas.", LABELS],
-  ["misled", "Share of the tasks on which workers err together", "0.1", SHARE, LABELS],
-  ["pull", "Share of the answers there that are one error", "0.6", SHARE, LABELS],
-  ["error", "Standard deviation of a worker’s own errors", "a tenth of the range", "", NUMBERS],
-  ["error_factor", "By which factor that varies over workers", "1.5", "1 or more.", NUMBERS],
+  ["guessers", "Fraction of the workers that guess", "0.1", SHARE, null],
+  ["accuracy", "Mean accuracy of the others", "0.75", SHARE, LABELS],
+  ["accuracy_sd", "Standard deviation of the accuracy over workers", "0.1", "0 to 0.5.", LABELS],
+  ["truths", "Frequency of each label", "even", "A fraction for each, separated by commas.", LABELS],
+  ["misled", "Fraction of the tasks on which workers make a common error", "0.1", SHARE, LABELS],
+  ["pull", "Fraction of the answers to these tasks that are this error", "0.6", SHARE, LABELS],
+  ["error", "Standard deviation of a worker’s individual errors", "a tenth of the range", "", NUMBERS],
+  ["error_factor", "Factor by which it varies over workers", "1.5", "1 or more.", NUMBERS],
   ["spread", "Standard deviation of the truths", "a fifth of the range", "", NUMBERS],
   ["middle", "Mean of the truths", "the middle of the range", "", NUMBERS],
-  ["shared", "Error that all answers to a task share", "0.25", "As a part of a worker’s own.", NUMBERS],
+  ["shared", "Error that all answers to a task share", "0.25", "As a fraction of a worker’s individual errors.", NUMBERS],
 ].map(([name, label, usual, note, kinds]) => new TextField({ name, label, usual, note, kinds }));
 
 const ALL = [...ASKED, ...SIZE, ...PRIVACY, ...CROWD];
 const FIELDS = Object.fromEntries(ALL.map((field) => [field.name, field]));
 
 const OTHER =
-  "The campaign’s mechanism has parameters that cannot be planned with here: ε is its own, others are as usual.";
+  "A plan does not support all parameters of the campaign’s mechanism: it uses the same ε, and defaults for others.";
 
 let limits = null;
 
@@ -102,7 +102,7 @@ export function readOrder() {
     ...domainOf(kind),
   };
   if (order.mechanisms.length === 0) {
-    FIELDS.mechanisms.tell("Choose one mechanism at least.");
+    FIELDS.mechanisms.tell("Choose at least one mechanism.");
   }
   return showFirst() ? null : order;
 }
@@ -116,7 +116,7 @@ function domainOf(kind) {
   }
   const labels = parts(FIELDS.labels.value);
   if (labels === null) {
-    FIELDS.labels.tell(`Labels are written as no, yes; got “${FIELDS.labels.value}”.`);
+    FIELDS.labels.tell(`Write labels like no, yes; got “${FIELDS.labels.value}”.`);
   }
   return { labels };
 }
@@ -124,7 +124,7 @@ function domainOf(kind) {
 function numbersOf(name) {
   const found = numbers(FIELDS[name].value);
   if (found === null || found.length === 0) {
-    FIELDS[name].tell(`${FIELDS[name].label}: write numbers, by commas, as 1, 2.5; got “${FIELDS[name].value}”.`);
+    FIELDS[name].tell(`${FIELDS[name].label}: write numbers such as 1, 2.5; got “${FIELDS[name].value}”.`);
   }
   return found;
 }
@@ -132,7 +132,7 @@ function numbersOf(name) {
 function numberOf(name) {
   const found = numbers(FIELDS[name].value);
   if (found === null || found.length !== 1) {
-    FIELDS[name].tell(`${FIELDS[name].label}: write one number, as 2.5; got “${FIELDS[name].value}”.`);
+    FIELDS[name].tell(`${FIELDS[name].label}: write one number such as 2.5; got “${FIELDS[name].value}”.`);
     return null;
   }
   return found[0];

@@ -114,9 +114,9 @@ function entry(kind, text) {
 
 function explain(lines, target) {
   const entries = lines.map((line, place) => entry(`curve ${seriesClass(place)}`, `${count(line.workers)} workers`));
-  entries.push(entry("plain", "the same, answers in plain: not private"), entry("guess", "best constant guess"));
+  entries.push(entry("plain", "the same, not private"), entry("guess", "best constant guess"));
   if (target !== null) {
-    entries.push(entry("target", "wanted"));
+    entries.push(entry("target", "target"));
   }
   byId("plan-legend").replaceChildren(...entries);
 }

@@ -150,7 +150,7 @@ export function showTruths(results, loaded) {
   const labels = truths.length > 0 && truths[0].confidence !== undefined;
   byId("truths-found").hidden = truths.length === 0;
   byId("undecided-choice").hidden = !labels;
-  const none = results === null ? "None yet: they follow a moment after the first reports are shown." : "None.";
+  const none = results === null ? "None yet: truths appear shortly after the first reports are shown." : "None.";
   say(byId("truths-none"), truths.length ? "" : none);
   const further = results === null || loaded.complete ? null : () => showFurther(results, loaded);
   if (labels) {
@@ -175,11 +175,11 @@ async function showFurther(results, loaded) {
 
 function note(results, loaded, labels) {
   const before = known.size ? ` ${count(known.size)} known beforehand.` : "";
-  const found = `${count(results.truths)} tasks, found by ${results.method.method}.${before}${partly(loaded)}`;
+  const found = `${count(results.truths)} tasks, inferred by ${results.method.method}.${before}${partly(loaded)}`;
   if (!labels) {
-    return `${found} Standard errors cover the noise, but no bias.`;
+    return `${found} Standard errors include the noise, but no bias.`;
   }
   const open = count(loaded.rows.filter(isUndecided).length);
   const what = `${open} undecided: tied, or less than ${100 * SURE} % sure.`;
-  return `${found} ${what} Confidence is how sure the method is if its model holds.`;
+  return `${found} ${what} Confidence is the probability of the truth under the method’s model.`;
 }

@@ -71,11 +71,11 @@ async function showFurther(results, loaded) {
 function note(results, loaded) {
   const { excluded = [] } = results;
   const left = excluded.length
-    ? ` ${count(excluded.length)} more excluded: nothing here is of theirs.`
+    ? ` ${count(excluded.length)} more excluded: the results use none of their reports.`
     : "";
   const quality =
     loaded.rows[0]?.error === undefined
-      ? "Accuracy is how often answers are right, the noise taken out: most likely, and where it lies in 9 of 10 cases."
+      ? "Accuracy is the most likely fraction of right answers, corrected for the noise, with its range in 9 of 10 cases."
       : "Bars are shares of the largest weight.";
   return `${count(results.workers)} workers, by pseudonym.${partly(loaded)}${left} ${quality}`;
 }
