@@ -26,7 +26,7 @@ def wide():
 
 MECHANISMS = {
     "Laplace noise": qc.LaplaceMechanism,
-    "randomised response with NULL": partial(qc.RandomizedResponse, null="category"),
+    "randomised response with NULL": partial(qc.RandomizedResponse, missing="category"),
     "matrix factorisation, fill, rank 100": partial(MatrixFactorization, rank=100),
     "matrix factorisation, ridge, rank 100": partial(
         MatrixFactorization, rank=100, variant="ridge"

@@ -227,7 +227,7 @@ WORKS = {
     "randomised response, 10^6, exact": lambda: randomize(qc.RandomizedResponse, million, False),
     "randomised response, 10^6, simulated": lambda: randomize(qc.RandomizedResponse, million),
     "two-layer response, 10^6, simulated": lambda: randomize(
-        TwoLayerRandomizedResponse, million, law="epsilon"
+        TwoLayerRandomizedResponse, million, distribution="epsilon"
     ),
     "Laplace, 9 million, simulated": lambda: randomize(qc.LaplaceMechanism, wide),
     "Laplace, 10^5 numbers, exact": lambda: randomize(qc.LaplaceMechanism, wide, False, fill=None),

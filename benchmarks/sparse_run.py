@@ -30,8 +30,8 @@ def every_mechanism():
     at = {"domain": crowd.answers.domain, "epsilon": 1.0}
     variants = ("fill", "ridge", "statistics")
     for mechanism in (
-        qc.RandomizedResponse(**at, null="category"),
-        TwoLayerRandomizedResponse(**at, law="epsilon", null="category"),
+        qc.RandomizedResponse(**at, missing="category"),
+        TwoLayerRandomizedResponse(**at, distribution="epsilon", missing="category"),
         qc.LaplaceMechanism(**at),
         qc.LaplaceMechanism(**at, participation="released"),
         qc.LaplaceMechanism(**at, fill=None),

@@ -21,7 +21,9 @@ def main() -> None:
         accuracy=(0.6, 0.9),
         random_state=1,
     )
-    device = qc.RandomizedResponse(domain=patients.answers.domain, epsilon=EPSILON, null="category")
+    device = qc.RandomizedResponse(
+        domain=patients.answers.domain, epsilon=EPSILON, missing="category"
+    )
     print(f"{PATIENTS} simulated patients, {DRUGS} drugs, epsilon {EPSILON:g} per drug")
     print(device.guarantee(tasks=DRUGS), "\n")
 

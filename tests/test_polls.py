@@ -117,7 +117,7 @@ def test_where_no_number_is_large_enough_none_is_said():
 
 
 def test_null_is_a_label():
-    found = shuffled_guarantee(response(epsilon=1.0, null="category"), honest=300, delta=1e-4)
+    found = shuffled_guarantee(response(epsilon=1.0, missing="category"), honest=300, delta=1e-4)
     assert "Balle" in found.source
     assert found.local.participation_protected
 
@@ -311,7 +311,7 @@ def test_of_sets_is_kept_how_many_hold_each_label():
 
 
 def test_null_is_a_label_of_its_own():
-    mechanism = qc.RandomizedResponse(domain=YES_NO, epsilon=3.0, null="category")
+    mechanism = qc.RandomizedResponse(domain=YES_NO, epsilon=3.0, missing="category")
     frame = pd.DataFrame({"task": ["one"] * 40, "worker": range(40), "label": ["yes"] * 40})
     answers = qc.Answers.from_frame(frame, domain=YES_NO, tasks=["one"], workers=range(100))
     found = poll(mechanism.randomize(answers))

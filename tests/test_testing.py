@@ -127,13 +127,19 @@ def test_mechanisms_pass(kind, domain, epsilon):
         SubsetSelection(domain=STARS, epsilon=1.0, set_size=4),
         TwoLayerRandomizedResponse(domain=Ordinal(range(5)), low=0.1, high=0.1),
         TwoLayerRandomizedResponse(domain=Ordinal(range(5)), low=0.3, high=1.0),
-        TwoLayerRandomizedResponse(domain=STARS, low=0.1, high=1, law="beta", alpha=2, beta=3),
-        RandomizedResponse(domain=YES_NO, epsilon=1.0, null="category"),
-        RandomizedResponse(domain=Ordinal(range(255)), epsilon=0.0, null="category"),
-        RandomizedResponse(domain=YES_NO, flip_probability=0.9, null="category"),
-        TwoLayerRandomizedResponse(domain=YES_NO, epsilon=0.0, law="epsilon"),
-        TwoLayerRandomizedResponse(domain=YES_NO, epsilon=8.0, law="epsilon", null="category"),
-        TwoLayerRandomizedResponse(domain=STARS, epsilon=0.5, law="epsilon", null="category"),
+        TwoLayerRandomizedResponse(
+            domain=STARS, low=0.1, high=1, distribution="beta", alpha=2, beta=3
+        ),
+        RandomizedResponse(domain=YES_NO, epsilon=1.0, missing="category"),
+        RandomizedResponse(domain=Ordinal(range(255)), epsilon=0.0, missing="category"),
+        RandomizedResponse(domain=YES_NO, flip_probability=0.9, missing="category"),
+        TwoLayerRandomizedResponse(domain=YES_NO, epsilon=0.0, distribution="epsilon"),
+        TwoLayerRandomizedResponse(
+            domain=YES_NO, epsilon=8.0, distribution="epsilon", missing="category"
+        ),
+        TwoLayerRandomizedResponse(
+            domain=STARS, epsilon=0.5, distribution="epsilon", missing="category"
+        ),
         OptimalMechanism(domain=STARS, epsilon=1.0, prior={1: 0.6}),
         OptimalMechanism(domain=YES_NO, epsilon=3.0),
         OptimalMechanism(domain=STARS, epsilon=0.0),

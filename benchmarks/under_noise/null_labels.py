@@ -75,7 +75,9 @@ def null_cell(name, epsilon, draws, kept):
 
     def simulate(rng, draw):
         answers, truths, distributions, prior = crowd_of(name, draw)
-        mechanism = qc.RandomizedResponse(domain=answers.domain, epsilon=epsilon, null="category")
+        mechanism = qc.RandomizedResponse(
+            domain=answers.domain, epsilon=epsilon, missing="category"
+        )
         reports = mechanism.simulate(answers, random_state=rng)
         return Scene(
             reports=reports, score=KnownLabels(answers, truths), about=(distributions, prior)
@@ -100,8 +102,8 @@ def null_part(draws, kept, subject, **choice):
     cells = null_cells(draws or DRAWS, kept, **choice)
     section = Section(
         "Labels, NULL being one of them",
-        'Error rates under `RandomizedResponse(null="category")`, where 20 to 50 % of the workers '
-        f"answer a task: drawn crowds of {WORKERS} workers and {TASKS} "
+        'Error rates under `RandomizedResponse(missing="category")`, where 20 to 50 % of the '
+        f"workers answer a task: drawn crowds of {WORKERS} workers and {TASKS} "
         "tasks, new in every draw, and the workers of adult with the most answers to the tasks "
         "with known truths (31 % and 20 % of these are answered by each in the mean). The oracle "
         "also knows how often each worker answers.",

@@ -106,7 +106,9 @@ def test_each_trial_takes_the_next_crowd():
 
 def test_equal_exact_privacy_hides_participation_too():
     two_layer = {
-        "two-layer": lambda **at: TwoLayerRandomizedResponse(**at, law="epsilon", null="category")
+        "two-layer": lambda **at: TwoLayerRandomizedResponse(
+            **at, distribution="epsilon", missing="category"
+        )
     }
     frame = experiment(0.5, two_layer, crowd={"tasks": 30}, epsilons=[1.0]).run().frame
     cells = frame.set_index("mechanism")

@@ -50,7 +50,9 @@ def test_bounds_of_a_beta_distribution_reach_the_target():
     shapes = {"alpha": 2, "beta": 3}
     low, high = two_layer_bounds(1.0, 26, labels=3, **shapes)
     domain = qc.Ordinal(range(3))
-    made = TwoLayerRandomizedResponse(domain=domain, low=low, high=high, law="beta", **shapes)
+    made = TwoLayerRandomizedResponse(
+        domain=domain, low=low, high=high, distribution="beta", **shapes
+    )
     assert 0.9999 < made.guarantee(answers=26).epsilon <= 1.0
     rising = two_layer_bounds(1.0, 26, labels=3, alpha=9, beta=1)[0]  # few draw nearly `low`
     assert rising < two_layer_bounds(1.0, 26, labels=3)[0]

@@ -139,7 +139,7 @@ def test_who_was_certain_before_does_not_make_it_unhidden(prior):
 
 
 def test_participation_and_all_tasks():
-    mechanism = qc.RandomizedResponse(domain=YES_NO, epsilon=0.1, null="category")
+    mechanism = qc.RandomizedResponse(domain=YES_NO, epsilon=0.1, missing="category")
     _, both, third = consent_sentences(mechanism.guarantee(answers=2, tasks=10))
     assert both.startswith(
         "About all 10 questions together, answered or not, and a fact that shows"

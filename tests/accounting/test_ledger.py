@@ -34,8 +34,10 @@ MECHANISMS = [
     ONE,
     TWO,
     LAPLACE,
-    qc.RandomizedResponse(domain=NUMBERS, epsilon=2.0, null="category"),
-    TwoLayerRandomizedResponse(domain=NUMBERS, law="epsilon", epsilon=0.5, null="category"),
+    qc.RandomizedResponse(domain=NUMBERS, epsilon=2.0, missing="category"),
+    TwoLayerRandomizedResponse(
+        domain=NUMBERS, distribution="epsilon", epsilon=0.5, missing="category"
+    ),
     qc.LaplaceMechanism(domain=NUMBERS, epsilon=1.0, participation="released"),
     qc.LaplaceMechanism(domain=NUMBERS, epsilon=1.0, scale="paper", fill=None),
     MatrixFactorization(domain=NUMBERS, epsilon=1.0),
@@ -90,7 +92,7 @@ def test_another_campaign_draws_again_and_may_ask_the_same():
 
 
 def test_who_reports_every_task_is_charged_for_every_task():
-    null = qc.RandomizedResponse(domain=BINARY, epsilon=1.0, null="category")
+    null = qc.RandomizedResponse(domain=BINARY, epsilon=1.0, missing="category")
     ledger = PrivacyLedger().charge("ann", null, answers=1, tasks=30)
     assert ledger.charges == (Charge(worker="ann", campaign="1", mechanism=null, count=30),)
     assert 29.99 < total(ledger) <= 30
@@ -156,7 +158,7 @@ def test_reports_charge_their_workers():
     crowd = qc.make_crowd(tasks=30, workers=12, answers_per_task=4, random_state=1)
     domain = crowd.answers.domain
     one = qc.RandomizedResponse(domain=domain, epsilon=1.0)
-    null = qc.RandomizedResponse(domain=domain, epsilon=0.5, null="category")
+    null = qc.RandomizedResponse(domain=domain, epsilon=0.5, missing="category")
     reports = [mechanism.randomize(crowd.answers) for mechanism in (one, null)]
     ledger = PrivacyLedger.of_reports(*reports)
     frame = ledger.to_frame()

@@ -30,7 +30,7 @@ YES_NO = qc.Categorical(["no", "yes"])
 NUMBERS = qc.Interval(low=0, high=7.3)
 ENTERED = {
     "one-layer": partial(qc.RandomizedResponse, domain=YES_NO),
-    "null": partial(qc.RandomizedResponse, domain=YES_NO, null="category"),
+    "null": partial(qc.RandomizedResponse, domain=YES_NO, missing="category"),
     "sets": partial(qc.SubsetSelection, domain=qc.Ordinal(range(9))),
     "optimal": partial(OptimalMechanism, domain=YES_NO, prior={"no": 0.9}),
     "laplace": partial(qc.LaplaceMechanism, domain=NUMBERS, fill=None),

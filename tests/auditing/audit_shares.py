@@ -19,12 +19,12 @@ EPSILONS = (1.0, 2.0, 4.0, 8.0)
 
 SPECIFICATIONS = (
     "one-layer",
-    "one-layer:null=category",
+    "one-layer:missing=category",
     "subset-selection",
     "optimal",
     "two-layer",
-    "two-layer:law=beta:alpha=2:beta=2",
-    "two-layer:law=epsilon",
+    "two-layer:distribution=beta:alpha=2:beta=2",
+    "two-layer:distribution=epsilon",
     "laplace",
     "laplace:fill=none",
     "laplace:participation=released",

@@ -54,7 +54,7 @@ FINITE = [
     (RandomizedResponse(domain=LABELS, epsilon=1.0), 1),
     (RandomizedResponse(domain=LEVELS, epsilon=0.5), 300),
     (RandomizedResponse(domain=LEVELS, flip_probability=0.97), 2),
-    (RandomizedResponse(domain=LEVELS, epsilon=1.0, null="category"), 40),
+    (RandomizedResponse(domain=LEVELS, epsilon=1.0, missing="category"), 40),
     (SubsetSelection(domain=Ordinal(range(20)), epsilon=1.0), 3),
     (OptimalMechanism(domain=LEVELS, epsilon=1.0, prior={0: 0.6}), 1),
     (OptimalMechanism(domain=LEVELS, epsilon=0.5, information="fisher"), 30),
@@ -64,10 +64,25 @@ FINITE = [
     (printed(), 277),
     (printed(2.0, domain=LEVELS), 30),
     (TwoLayerRandomizedResponse(domain=LEVELS, low=0.3, high=0.6), 50),
-    (TwoLayerRandomizedResponse(domain=LEVELS, low=0.2, high=0.7, law="beta", alpha=2, beta=2), 20),
-    (TwoLayerRandomizedResponse(domain=LEVELS, epsilon=1.0, law="epsilon"), 20),
-    (TwoLayerRandomizedResponse(domain=LEVELS, epsilon=1.0, law="epsilon", null="category"), 7),
-    (TwoLayerRandomizedResponse(domain=LEVELS, epsilon=1.0, law="epsilon", null="category"), 60),
+    (
+        TwoLayerRandomizedResponse(
+            domain=LEVELS, low=0.2, high=0.7, distribution="beta", alpha=2, beta=2
+        ),
+        20,
+    ),
+    (TwoLayerRandomizedResponse(domain=LEVELS, epsilon=1.0, distribution="epsilon"), 20),
+    (
+        TwoLayerRandomizedResponse(
+            domain=LEVELS, epsilon=1.0, distribution="epsilon", missing="category"
+        ),
+        7,
+    ),
+    (
+        TwoLayerRandomizedResponse(
+            domain=LEVELS, epsilon=1.0, distribution="epsilon", missing="category"
+        ),
+        60,
+    ),
 ]
 
 ADDED = [(one, 3) for one in added(LEVELS, (type(case) for case, _ in FINITE)).values()]
@@ -350,7 +365,7 @@ def test_extreme_deltas_are_audited(delta):
     "mechanism",
     [
         RandomizedResponse(domain=LABELS, epsilon=0.0),
-        RandomizedResponse(domain=LEVELS, epsilon=2.0, null="category"),
+        RandomizedResponse(domain=LEVELS, epsilon=2.0, missing="category"),
         TwoLayerRandomizedResponse(domain=LABELS, low=0.1, high=0.5),
         LaplaceMechanism(domain=NUMBERS, epsilon=0.01),
         LaplaceMechanism(domain=NUMBERS, epsilon=1.0, participation="released"),

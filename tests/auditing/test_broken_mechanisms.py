@@ -76,8 +76,8 @@ def test_null_that_is_skipped_is_caught(kind):
             cells[~answered] = self.domain.size
             return evolve(reports, table=dense_table(answers, self.report_domain, cells))
 
-    distribution = {} if kind is RandomizedResponse else {"law": "epsilon"}
-    mechanism = Skipping(domain=LABELS, epsilon=1.0, null="category", **distribution)
+    distribution = {} if kind is RandomizedResponse else {"distribution": "epsilon"}
+    mechanism = Skipping(domain=LABELS, epsilon=1.0, missing="category", **distribution)
     report = audit(mechanism, 2, draws=DRAWS)
     assert report.attack == "an answer against none"
     assert report.exact_epsilon <= report.stated_epsilon * (1 + 1e-9), "its table is in order"

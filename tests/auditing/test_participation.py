@@ -102,7 +102,7 @@ def tell_apart_once(mechanism, statistic, seed=None):
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
 @pytest.mark.parametrize("domain", [Categorical(["no", "yes"]), LEVELS])
 def test_randomized_response_with_null(domain, epsilon):
-    mechanism = RandomizedResponse(domain=domain, epsilon=epsilon, null="category")
+    mechanism = RandomizedResponse(domain=domain, epsilon=epsilon, missing="category")
     table = mechanism.channel.probabilities
     null, values = table[-1], table[:-1]
     loss = max(np.abs(np.log(null / value)).max() for value in values)
@@ -116,7 +116,7 @@ def test_randomized_response_with_null(domain, epsilon):
 def test_two_layer_with_null(labels, tasks):
     """All rows, all reports: the exact loss by brute force is the stated one."""
     mechanism = TwoLayerRandomizedResponse(
-        domain=Ordinal(range(labels)), epsilon=1.0, law="epsilon", null="category"
+        domain=Ordinal(range(labels)), epsilon=1.0, distribution="epsilon", missing="category"
     )
     weights = np.array(mechanism.worker_distribution.table, float) / 2**32
     keep = 1 - labels * weights
@@ -296,7 +296,7 @@ def test_factorization_with_exact_statistics_is_convicted():
 def test_two_layer_reports_follow_the_joint_distribution():
     """One draw for answers and another for NULL: what is kept in the two is independent."""
     mechanism = TwoLayerRandomizedResponse(
-        domain=Ordinal(range(2)), epsilon=3.0, law="epsilon", null="category"
+        domain=Ordinal(range(2)), epsilon=3.0, distribution="epsilon", missing="category"
     )
     workers = 60_000
     answers = Answers(

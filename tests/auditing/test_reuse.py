@@ -27,7 +27,7 @@ NUMBERS = Interval(low=0, high=10)
 
 KINDS = [
     (RandomizedResponse, {"domain": LABELS}),
-    (RandomizedResponse, {"domain": LABELS, "null": "category"}),
+    (RandomizedResponse, {"domain": LABELS, "missing": "category"}),
     (TwoLayerRandomizedResponse, {"domain": LABELS}),
     (LaplaceMechanism, {"domain": NUMBERS}),
     (LaplaceMechanism, {"domain": NUMBERS, "fill": None}),

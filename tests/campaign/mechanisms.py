@@ -21,7 +21,7 @@ RANGE = qc.Interval(low=0.0, high=10.0)
 MECHANISMS = {
     "one-layer": qc.RandomizedResponse(domain=qc.Categorical(["no", "yes"]), epsilon=1.0),
     "one-layer with NULL": qc.RandomizedResponse(
-        domain=qc.Categorical(["no", "yes"]), epsilon=1.0, null="category"
+        domain=qc.Categorical(["no", "yes"]), epsilon=1.0, missing="category"
     ),
     "sets of labels": qc.SubsetSelection(domain=LABELS, epsilon=1.0),
     "two-layer": TwoLayerRandomizedResponse.from_claimed_epsilon(domain=LABELS, epsilon=1.0),

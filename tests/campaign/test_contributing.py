@@ -114,7 +114,7 @@ def test_they_pass_the_batteries(nearby, veterans):
     assert Mechanism.registry()[nearby.name] is type(nearby)
     assert METHODS[veterans.name] is type(veterans)
     check_mechanism(nearby)
-    check_mechanism(type(nearby)(domain=STARS, epsilon=1.0, null="category"))
+    check_mechanism(type(nearby)(domain=STARS, epsilon=1.0, missing="category"))
     check_method(veterans)
 
 

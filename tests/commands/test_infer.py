@@ -221,7 +221,7 @@ def test_a_crowd_too_large_for_the_usual_method_is_told_another(
 
 def test_null_reports_are_counted_aloud(run, ratings):
     words = ["randomize", ratings / "answers.csv", "--levels", "0,1,2,3,4,5,6,7,8,9"]
-    run(*words, "-m", "one-layer:null=category", "--simulate", "1", "-o", ratings / "r.csv")
+    run(*words, "-m", "one-layer:missing=category", "--simulate", "1", "-o", ratings / "r.csv")
     for method in ("majority", "weighted-mean"):
         status, _, errors = run("infer", ratings / "r.csv", "--method", method)
         assert status == 0

@@ -24,10 +24,10 @@ LABELS = Categorical(["no", "yes", "maybe"])
         ("two-layer", True),
         ("two-layer:low=0", False),
         ("two-layer:low=0.1", False),
-        ("two-layer:law=beta", True),
-        ("two-layer:law=beta:low=0", False),
-        ("two-layer:law=epsilon", False),
-        ("two-layer:law=epsilon:null=category", False),
+        ("two-layer:distribution=beta", True),
+        ("two-layer:distribution=beta:low=0", False),
+        ("two-layer:distribution=epsilon", False),
+        ("two-layer:distribution=epsilon:missing=category", False),
         ("one-layer", False),
         ("best", False),
     ],
@@ -38,7 +38,7 @@ def test_whose_low_is_left_open(text, is_open):
 
 @pytest.mark.grid
 @pytest.mark.slow
-@pytest.mark.parametrize("text", ["two-layer", "two-layer:law=beta:alpha=3"])
+@pytest.mark.parametrize("text", ["two-layer", "two-layer:distribution=beta:alpha=3"])
 def test_the_loss_is_what_was_asked_for(text, capsys):
     parameters = TwoLayerChoice.of(choose_mechanism(text)[1])
     mechanism = TwoLayerChoice(parameters, 40)(domain=LABELS, epsilon=1.0)

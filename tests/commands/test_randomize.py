@@ -75,7 +75,7 @@ def test_a_mechanism_that_hides_who_answered_takes_them(run, tmp_path):
     lists = (tmp_path / "tasks.csv", tmp_path / "workers.csv")
     lists[0].write_text("task\nt\nu\n")
     lists[1].write_text("worker\na\nb\nc\n")
-    words = ("randomize", path, "--labels", "no,yes", "-m", "one-layer:null=category")
+    words = ("randomize", path, "--labels", "no,yes", "-m", "one-layer:missing=category")
     words += ("--all-tasks", lists[0], "--all-workers", lists[1], "-o", reports)
     status, _, errors = run(*words, "--drop-invalid")
     assert status == 0
@@ -106,8 +106,8 @@ HIDING = [
     "laplace",
     "laplace:fill=midpoint",
     "laplace:participation=released",
-    "one-layer:null=category",
-    "two-layer:law=epsilon:null=category",
+    "one-layer:missing=category",
+    "two-layer:distribution=epsilon:missing=category",
     "matrix-factorization:rank=4:profile=buckets",
     "matrix-factorization:variant=statistics:rank=3:ridge=0.5",
 ]

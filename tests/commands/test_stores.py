@@ -172,7 +172,14 @@ def test_a_store_with_rows_left_out_needs_a_mechanism_that_hides_it(run, tmp_pat
     lists = (tmp_path / "tasks.csv", tmp_path / "workers.csv")
     lists[0].write_text("task\nt\nu\nv\n")
     lists[1].write_text("worker\na\nb\nc\n")
-    hiding = ("-m", "one-layer:null=category", "--all-tasks", lists[0], "--all-workers", lists[1])
+    hiding = (
+        "-m",
+        "one-layer:missing=category",
+        "--all-tasks",
+        lists[0],
+        "--all-workers",
+        lists[1],
+    )
     status, _, errors = run("randomize", folder, "-o", tmp_path / "hidden", *hiding)
     assert status == 0
     assert "9 reports written" in errors
@@ -181,7 +188,7 @@ def test_a_store_with_rows_left_out_needs_a_mechanism_that_hides_it(run, tmp_pat
 
 def test_what_hides_who_answered_needs_lists(run, answers, tmp_path):
     folder = tmp_path / "sent"
-    words = ("randomize", answers, "-o", folder, "-m", "one-layer:null=category")
+    words = ("randomize", answers, "-o", folder, "-m", "one-layer:missing=category")
     status, _, errors = run(*words)
     assert status == 2
     assert "List all tasks and all workers" in errors

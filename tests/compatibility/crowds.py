@@ -77,12 +77,14 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "one-layer-three": qc.RandomizedResponse(domain=THREE, epsilon=2.0),
     "one-layer-flip": qc.RandomizedResponse(domain=FIVE, flip_probability=0.25),
     "one-layer-levels": qc.RandomizedResponse(domain=LEVELS, epsilon=1.5),
-    "one-layer-null": qc.RandomizedResponse(domain=THREE, epsilon=2.0, null="category"),
+    "one-layer-null": qc.RandomizedResponse(domain=THREE, epsilon=2.0, missing="category"),
     "two-layer": TwoLayerRandomizedResponse(domain=THREE, low=0.05, high=0.4),
     "two-layer-claimed": TwoLayerRandomizedResponse.from_claimed_epsilon(domain=TWO, epsilon=1.0),
-    "two-layer-epsilon": TwoLayerRandomizedResponse(domain=THREE, epsilon=1.0, law="epsilon"),
+    "two-layer-epsilon": TwoLayerRandomizedResponse(
+        domain=THREE, epsilon=1.0, distribution="epsilon"
+    ),
     "two-layer-null": TwoLayerRandomizedResponse(
-        domain=THREE, epsilon=1.0, law="epsilon", null="category"
+        domain=THREE, epsilon=1.0, distribution="epsilon", missing="category"
     ),
     "laplace": qc.LaplaceMechanism(domain=RANGE, epsilon=4.0, fill=None),
     "laplace-filled": qc.LaplaceMechanism(domain=LEVELS, epsilon=4.0),

@@ -39,8 +39,10 @@ from quietcrowd.mechanisms import (
 STARS = Ordinal(range(5))
 DEGREES = Interval(low=-12.3, high=41.7)
 MECHANISMS = [
-    RandomizedResponse(domain=STARS, epsilon=1.0, null="category"),
-    TwoLayerRandomizedResponse(domain=STARS, epsilon=1.0, law="epsilon", null="category"),
+    RandomizedResponse(domain=STARS, epsilon=1.0, missing="category"),
+    TwoLayerRandomizedResponse(
+        domain=STARS, epsilon=1.0, distribution="epsilon", missing="category"
+    ),
     LaplaceMechanism(domain=STARS, epsilon=1.0),
     LaplaceMechanism(domain=DEGREES, epsilon=1.0, fill=None),
     LaplaceMechanism(domain=DEGREES, epsilon=0.1, participation="released"),
@@ -114,7 +116,7 @@ def test_ids_of_other_types(mechanism, ids, suffix, tmp_path):
     )
 
 
-FILLED = RandomizedResponse(domain=STARS, epsilon=1.0, null="category")
+FILLED = RandomizedResponse(domain=STARS, epsilon=1.0, missing="category")
 
 
 @pytest.mark.slow

@@ -22,12 +22,12 @@ CROWD = qc.make_crowd(
 SITUATIONS = {
     "plain": (None, {}),
     "one layer": (qc.RandomizedResponse, {"epsilon": 2.0}),
-    "NULL": (qc.RandomizedResponse, {"epsilon": 2.0, "null": "category"}),
+    "NULL": (qc.RandomizedResponse, {"epsilon": 2.0, "missing": "category"}),
     "flips": (TwoLayerRandomizedResponse, {"epsilon": 2.0}),
-    "epsilons": (TwoLayerRandomizedResponse, {"epsilon": 2.0, "law": "epsilon"}),
+    "epsilons": (TwoLayerRandomizedResponse, {"epsilon": 2.0, "distribution": "epsilon"}),
     "two layers, NULL": (
         TwoLayerRandomizedResponse,
-        {"epsilon": 2.0, "law": "epsilon", "null": "category"},
+        {"epsilon": 2.0, "distribution": "epsilon", "missing": "category"},
     ),
     "numbers": (qc.LaplaceMechanism, {"epsilon": 2.0, "fill": None}),
 }

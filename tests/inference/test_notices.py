@@ -121,7 +121,7 @@ def test_from_frame_tells_of_reports(backend):
 @pytest.mark.parametrize("null", [None, "category"])
 @pytest.mark.parametrize("method", METHODS)
 def test_an_epsilon_of_0_is_told(method, null):
-    nothing = qc.RandomizedResponse(domain=DOMAIN, epsilon=0.0, null=null)
+    nothing = qc.RandomizedResponse(domain=DOMAIN, epsilon=0.0, missing=null)
     with ignores_noise():
         assert told(method.fit, nothing.randomize(CROWD.answers)) == [
             NoSignalWarning,

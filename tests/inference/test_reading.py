@@ -95,7 +95,7 @@ def test_without_a_table_it_is_said_what_is_missing(method):
 
 
 def test_numbers_and_null_are_read_as_before():
-    null = RandomizedResponse(domain=CROWD.answers.domain, epsilon=2.0, null="category")
+    null = RandomizedResponse(domain=CROWD.answers.domain, epsilon=2.0, missing="category")
     assert TruthInference.truth_domain(MajorityVote(), null) == null.domain
     assert NoiseAware().truth_domain(null) == null.domain
     noisy = qc.LaplaceMechanism(domain=qc.Ordinal(range(5)), epsilon=2.0)

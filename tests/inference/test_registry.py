@@ -61,7 +61,7 @@ LABELS, LEVELS = Categorical(["no", "yes"]), Ordinal(range(5))
     ("mechanism", "usual"),
     [
         (RandomizedResponse(domain=LABELS, epsilon=1.0), "noise-aware"),
-        (RandomizedResponse(domain=LEVELS, epsilon=1.0, null="category"), "noise-aware"),
+        (RandomizedResponse(domain=LEVELS, epsilon=1.0, missing="category"), "noise-aware"),
         (TwoLayerRandomizedResponse(domain=LABELS, low=0.1, high=0.4), "noise-aware"),
         (LaplaceMechanism(domain=LEVELS, epsilon=1.0, fill=None), "noise-aware"),
         (LaplaceMechanism(domain=LEVELS, epsilon=1.0), "weighted-mean"),

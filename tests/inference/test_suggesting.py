@@ -138,7 +138,7 @@ def test_methods_that_do_not_say_what_a_report_would_tell_are_refused():
 @pytest.mark.slow
 def test_reports_of_every_task_are_refused():
     crowd = qc.make_crowd(tasks=20, workers=15, answers_per_task=5, random_state=1)
-    null = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=2.0, null="category")
+    null = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=2.0, missing="category")
     with pytest.raises(ParameterError, match="there is no task to choose"):
         qc.NoiseAware().fit(reports_of(crowd, null)).suggest_tasks()
     rated = qc.make_crowd(

@@ -38,7 +38,9 @@ OPEN = {
     "one-layer": RandomizedResponse(domain=LABELS, epsilon=1.0),
     "sets": SubsetSelection(domain=LABELS, epsilon=1.0),
     "two-layer": TwoLayerRandomizedResponse(domain=LABELS, low=0.1, high=0.4),
-    "two-layer, epsilon": TwoLayerRandomizedResponse(domain=LABELS, epsilon=1.0, law="epsilon"),
+    "two-layer, epsilon": TwoLayerRandomizedResponse(
+        domain=LABELS, epsilon=1.0, distribution="epsilon"
+    ),
     "optimal": OptimalMechanism(domain=LABELS, epsilon=1.0),
     "laplace, fill=None": LaplaceMechanism(domain=NUMBERS, epsilon=1.0, fill=None),
     "piecewise": PiecewiseMechanism(domain=NUMBERS, epsilon=1.0),
@@ -50,9 +52,9 @@ OPEN = {
 """Mechanisms by which participation shows."""
 
 HIDING = {
-    "null": RandomizedResponse(domain=LABELS, epsilon=1.0, null="category"),
+    "null": RandomizedResponse(domain=LABELS, epsilon=1.0, missing="category"),
     "two-layer, null": TwoLayerRandomizedResponse(
-        domain=LABELS, epsilon=1.0, law="epsilon", null="category"
+        domain=LABELS, epsilon=1.0, distribution="epsilon", missing="category"
     ),
     "uniform": LaplaceMechanism(domain=NUMBERS, epsilon=1.0),
     "midpoint": LaplaceMechanism(domain=NUMBERS, epsilon=1.0, fill="midpoint"),
@@ -163,11 +165,11 @@ EMPTY = {
     "flips": RandomizedResponse(domain=LABELS, flip_probability=0.5),
     "almost 0": RandomizedResponse(domain=LABELS, epsilon=1e-9),
     "three labels": RandomizedResponse(
-        domain=Categorical(["a", "b", "c"]), epsilon=0.0, null="category"
+        domain=Categorical(["a", "b", "c"]), epsilon=0.0, missing="category"
     ),
-    "law": TwoLayerRandomizedResponse(domain=LABELS, epsilon=0.0, law="epsilon"),
+    "law": TwoLayerRandomizedResponse(domain=LABELS, epsilon=0.0, distribution="epsilon"),
     "distribution, null": TwoLayerRandomizedResponse(
-        domain=LABELS, epsilon=0.0, law="epsilon", null="category"
+        domain=LABELS, epsilon=0.0, distribution="epsilon", missing="category"
     ),
     "one flip for all": TwoLayerRandomizedResponse(domain=LABELS, low=0.5, high=0.5),
 }
@@ -210,7 +212,7 @@ def test_reports_show_their_size():
 KINDS = {
     "labels": RandomizedResponse(domain=LABELS, epsilon=1.0),
     "sets": SubsetSelection(domain=LABELS, epsilon=1.0),
-    "null": RandomizedResponse(domain=LABELS, epsilon=1.0, null="category"),
+    "null": RandomizedResponse(domain=LABELS, epsilon=1.0, missing="category"),
     "released": LaplaceMechanism(domain=NUMBERS, epsilon=1.0, participation="released"),
     "sketches": MatrixFactorization(domain=NUMBERS, epsilon=1.0, rank=2, variant="fill"),
 }

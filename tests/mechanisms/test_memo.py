@@ -40,13 +40,13 @@ MECHANISMS = {
     "labels": qc.RandomizedResponse(domain=LABELS, epsilon=1.0),
     "best channel": OptimalMechanism(domain=LABELS, epsilon=1.0),
     "sets of labels": qc.SubsetSelection(domain=LABELS, epsilon=1.0),
-    "labels, NULL": qc.RandomizedResponse(domain=LABELS, epsilon=1.0, null="category"),
+    "labels, NULL": qc.RandomizedResponse(domain=LABELS, epsilon=1.0, missing="category"),
     "drawn flips": TwoLayerRandomizedResponse(domain=LABELS, low=0.1, high=0.5),
     "drawn flips, beta distribution": TwoLayerRandomizedResponse(
-        domain=LABELS, low=0.1, high=0.5, law="beta", alpha=2, beta=2
+        domain=LABELS, low=0.1, high=0.5, distribution="beta", alpha=2, beta=2
     ),
     "drawn losses, NULL": TwoLayerRandomizedResponse(
-        domain=LABELS, law="epsilon", epsilon=1.0, null="category"
+        domain=LABELS, distribution="epsilon", epsilon=1.0, missing="category"
     ),
     "numbers": qc.LaplaceMechanism(domain=NUMBERS, epsilon=1.0, fill=None),
     "numbers, filled": qc.LaplaceMechanism(domain=NUMBERS, epsilon=1.0),
@@ -182,7 +182,7 @@ def intervals(table):
 @pytest.mark.parametrize("null", [None, "category"])
 def test_twenty_resubmissions_lose_exactly_what_one_report_loses(path, monkeypatch, null):
     """The joint distribution of 20 reports, by enumeration of all random words."""
-    mechanism = qc.RandomizedResponse(domain=YES_NO, epsilon=1.0, null=null)
+    mechanism = qc.RandomizedResponse(domain=YES_NO, epsilon=1.0, missing=null)
     kept = opened(path, mechanism, tasks=["drug"])
     possible = ["no", "yes", None] if null else ["no", "yes"]
     distributions = []

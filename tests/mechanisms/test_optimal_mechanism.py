@@ -68,7 +68,7 @@ EVEN = [[2**31, 2**31]] * 3
         ({"epsilon": 16.5}, "epsilon must be a number from 0 to 16"),
         ({"epsilon": None}, "must be a number; got None"),
         ({"epsilon": float("nan")}, "epsilon must be a number from 0 to 16"),
-        ({"null": "category"}, "null must be None .* one-layer:null=category"),
+        ({"missing": "category"}, "missing must be None .* one-layer:missing=category"),
         ({"information": "fisher"}, 'information="fisher" requires levels'),
         ({"information": "all"}, "information must be one of 'mutual', 'fisher'"),
         ({"apart": 1.5}, "apart must be a number from 0 to 1"),

@@ -123,7 +123,7 @@ def test_marked_reports_count_where_all_are_of_one_campaign(campaigns, counted):
 
 
 def test_every_worker_still_reports_every_task_where_copies_do_not_count():
-    mechanism = qc.RandomizedResponse(domain=MECHANISM.domain, epsilon=1.0, null="category")
+    mechanism = qc.RandomizedResponse(domain=MECHANISM.domain, epsilon=1.0, missing="category")
     rows = pd.DataFrame({"task": ["s", "t"], "worker": "w", "label": ["a", "b"], "again": False})
     other = rows.assign(worker="x", again=True)
     names = {"tasks": pa.array(["s", "t"]), "workers": pa.array(["w", "x"])}

@@ -28,7 +28,9 @@ NUMBERS = qc.Interval(low=0, high=10)
         (qc.LaplaceMechanism(domain=NUMBERS, epsilon=1.0), None),
         (TwoLayerRandomizedResponse(domain=COINS, low=0.1, high=0.4), (1, 9)),
         (
-            TwoLayerRandomizedResponse(domain=COINS, epsilon=1.0, law="epsilon", null="category"),
+            TwoLayerRandomizedResponse(
+                domain=COINS, epsilon=1.0, distribution="epsilon", missing="category"
+            ),
             (2, 9),
         ),
     ],
@@ -55,8 +57,10 @@ def test_sketches_are_of_all_tasks():
 
 STARS = Ordinal(range(5))
 HIDING = [
-    RandomizedResponse(domain=STARS, epsilon=1.0, null="category"),
-    TwoLayerRandomizedResponse(domain=STARS, epsilon=1.0, law="epsilon", null="category"),
+    RandomizedResponse(domain=STARS, epsilon=1.0, missing="category"),
+    TwoLayerRandomizedResponse(
+        domain=STARS, epsilon=1.0, distribution="epsilon", missing="category"
+    ),
     LaplaceMechanism(domain=STARS, epsilon=1.0),
     LaplaceMechanism(domain=STARS, epsilon=1.0, participation="released"),
     MatrixFactorization(domain=STARS, epsilon=1.0),
@@ -142,7 +146,7 @@ def test_a_table_of_another_shape_is_refused_before_anything_is_drawn():
         def replace(self, cells, workers, drawn, words):
             return super(RandomizedResponse, self).replace(cells, workers, drawn, words)
 
-    mechanism = NoRowForNull(domain=COINS, epsilon=1.0, null="category")
+    mechanism = NoRowForNull(domain=COINS, epsilon=1.0, missing="category")
     all_answered = pd.DataFrame({"task": [1, 2], "worker": [1, 1], "label": [0, 1]})
     for rows in (all_answered, all_answered.iloc[:1]):
         answers = Answers.from_frame(rows, COINS, tasks=[1, 2])

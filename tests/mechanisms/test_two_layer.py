@@ -201,12 +201,14 @@ def test_claims_beyond_32_bits_are_refused(epsilon):
 @pytest.mark.parametrize("answers", [1, 5, 1_000])
 @pytest.mark.parametrize("law", ["flip", "epsilon"])
 def test_losses_are_plain_numbers(answers, law):
-    mechanism = TwoLayerRandomizedResponse.from_claimed_epsilon(domain=BINARY, epsilon=1.0, law=law)
+    mechanism = TwoLayerRandomizedResponse.from_claimed_epsilon(
+        domain=BINARY, epsilon=1.0, distribution=law
+    )
     guarantee = mechanism.guarantee(answers=answers)
     assert {type(guarantee.epsilon), type(guarantee.total_epsilon)} == {float}
 
 
-BETA = {"law": "beta", "alpha": 2, "beta": 3}
+BETA = {"distribution": "beta", "alpha": 2, "beta": 3}
 
 
 @pytest.mark.parametrize(
@@ -217,7 +219,12 @@ def test_a_beta_distribution_loses_what_all_rows_of_reports_say(labels, low, hig
     """By the definition: every row of reports, the mean over all 1,024 weights."""
     n, (alpha, beta) = 4, shapes
     mechanism = TwoLayerRandomizedResponse(
-        domain=Ordinal(range(labels)), low=low, high=high, law="beta", alpha=alpha, beta=beta
+        domain=Ordinal(range(labels)),
+        low=low,
+        high=high,
+        distribution="beta",
+        alpha=alpha,
+        beta=beta,
     )
     others = np.array(mechanism.worker_distribution.table) / 2**32
     agree = 1 - (labels - 1) * others
@@ -265,17 +272,20 @@ def test_a_beta_distribution_for_a_claim():
     make = TwoLayerRandomizedResponse.from_claimed_epsilon
     for labels, epsilon, shapes in ((2, 1.0, {}), (2, 0.0, {}), (3, 0.5, {"alpha": 4, "beta": 1})):
         domain = Ordinal(range(labels))
-        mechanism = make(domain=domain, epsilon=epsilon, law="beta", **shapes)
+        mechanism = make(domain=domain, epsilon=epsilon, distribution="beta", **shapes)
         assert mechanism.claimed_epsilon == pytest.approx(epsilon, abs=1e-4)
         assert mechanism.guarantee().epsilon == pytest.approx(epsilon, abs=1e-4)
         assert Mechanism.from_dict(mechanism.to_dict()) == mechanism
-    uniform, usual = make(domain=BINARY, epsilon=1.0), make(domain=BINARY, epsilon=1.0, law="beta")
+    uniform, usual = (
+        make(domain=BINARY, epsilon=1.0),
+        make(domain=BINARY, epsilon=1.0, distribution="beta"),
+    )
     assert (usual.alpha, usual.beta) == (2, 2)
     assert usual.guarantee(answers=277).epsilon < uniform.guarantee(answers=277).epsilon - 1
     with pytest.raises(
         ParameterError, match="Use a smaller low, a larger alpha, or a larger epsilon"
     ):
-        make(domain=BINARY, epsilon=0.0, law="beta", alpha=2, beta=5)
+        make(domain=BINARY, epsilon=0.0, distribution="beta", alpha=2, beta=5)
     assert "by a beta distribution" in usual.guarantee().assumptions[0]
     assert "alpha" not in repr(uniform)
     assert "alpha=2, beta=2" in repr(usual)
@@ -284,12 +294,12 @@ def test_a_beta_distribution_for_a_claim():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"alpha": 2, "beta": 2}, 'alpha and beta require law="beta"'),
-        ({"law": "beta", "alpha": 2}, 'law="beta" requires alpha and beta'),
-        ({"law": "beta", "alpha": 0, "beta": 2}, "alpha must be"),
-        ({"law": "beta", "alpha": 2, "beta": 17}, "beta must be"),
-        ({"law": "beta", "alpha": 2.5, "beta": 2}, "alpha must be"),
-        ({**BETA, "null": "category"}, 'law="beta" requires low and high'),
+        ({"alpha": 2, "beta": 2}, 'alpha and beta require distribution="beta"'),
+        ({"distribution": "beta", "alpha": 2}, 'distribution="beta" requires alpha and beta'),
+        ({"distribution": "beta", "alpha": 0, "beta": 2}, "alpha must be"),
+        ({"distribution": "beta", "alpha": 2, "beta": 17}, "beta must be"),
+        ({"distribution": "beta", "alpha": 2.5, "beta": 2}, "alpha must be"),
+        ({**BETA, "missing": "category"}, 'distribution="beta" requires low and high'),
     ],
 )
 def test_shapes_that_are_none(options, message):

@@ -121,7 +121,7 @@ def test_a_tiny_claimed_delta_is_not_covered_by_a_larger_one():
     assert "is not shown to hold" in " ".join(str(guarantee).split())
 
 
-MECHANISM = RandomizedResponse(domain=Categorical(["no", "yes"]), epsilon=1.0, null="category")
+MECHANISM = RandomizedResponse(domain=Categorical(["no", "yes"]), epsilon=1.0, missing="category")
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ NUMBERS = qc.Interval(low=0, high=10)
 DOMAINS = {"labels": LABELS, "numbers": NUMBERS}
 MECHANISMS = {
     "randomised": qc.RandomizedResponse(domain=LABELS, epsilon=2.0),
-    "null": qc.RandomizedResponse(domain=LABELS, epsilon=2.0, null="category"),
+    "null": qc.RandomizedResponse(domain=LABELS, epsilon=2.0, missing="category"),
     "laplace": qc.LaplaceMechanism(domain=NUMBERS, epsilon=4.0, fill=None),
     "filled": qc.LaplaceMechanism(domain=NUMBERS, epsilon=4.0),
     "released": qc.LaplaceMechanism(domain=NUMBERS, epsilon=4.0, participation="released"),

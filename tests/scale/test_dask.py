@@ -263,7 +263,7 @@ def test_a_store_is_sent_as_the_path_to_it(stores):
 def test_stores_are_randomised_there_as_here(cluster, stores, tmp_path):
     for name, mechanism in {
         "two-layer": TwoLayerRandomizedResponse(domain=LABELS, low=0.1, high=0.5),
-        "null": qc.RandomizedResponse(domain=LABELS, epsilon=1.0, null="category"),
+        "null": qc.RandomizedResponse(domain=LABELS, epsilon=1.0, missing="category"),
         "released": qc.LaplaceMechanism(domain=NUMBERS, epsilon=1.0, participation="released"),
     }.items():
         store = stores["numbers" if mechanism.domain == NUMBERS else "labels"]

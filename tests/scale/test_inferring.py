@@ -242,7 +242,7 @@ def test_a_store_without_an_answer(tmp_path):
     answers = qc.Answers.from_frame(
         pd.DataFrame({"task": ["t"], "worker": ["w"], "label": ["a"]}), domain
     )
-    mechanism = qc.RandomizedResponse(domain=domain, epsilon=0.1, null="category")
+    mechanism = qc.RandomizedResponse(domain=domain, epsilon=0.1, missing="category")
     drawn = (mechanism.simulate(answers, random_state=seed) for seed in range(20))
     reports = next(reports for reports in drawn if reports.table.values[0] == domain.size)
     qc.write_reports(reports, tmp_path / "r.parquet")

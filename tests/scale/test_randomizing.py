@@ -29,11 +29,11 @@ COINS = qc.Categorical([0, 1])
 MECHANISMS = {
     "one-layer": qc.RandomizedResponse(domain=LABELS, epsilon=1.0),
     "subset-selection": qc.SubsetSelection(domain=LABELS, epsilon=1.0),
-    "null": qc.RandomizedResponse(domain=LABELS, epsilon=1.0, null="category"),
+    "null": qc.RandomizedResponse(domain=LABELS, epsilon=1.0, missing="category"),
     "optimal": OptimalMechanism(domain=LABELS, epsilon=1.0, prior={"no": 0.7}),
     "two-layer": TwoLayerRandomizedResponse(domain=LABELS, low=0.1, high=0.4),
     "two-layer-null": TwoLayerRandomizedResponse(
-        domain=LABELS, epsilon=1.0, law="epsilon", null="category"
+        domain=LABELS, epsilon=1.0, distribution="epsilon", missing="category"
     ),
     "laplace": qc.LaplaceMechanism(domain=NUMBERS, epsilon=1.0, fill=None),
     "filled": qc.LaplaceMechanism(domain=NUMBERS, epsilon=1.0),
@@ -180,7 +180,7 @@ def test_a_worker_flips_with_one_secret_probability_in_all_partitions(coins, tmp
 
 def test_answers_and_null_have_a_secret_probability_each(coins, tmp_path):
     mechanism = TwoLayerRandomizedResponse(
-        domain=COINS, epsilon=2.0, law="epsilon", null="category"
+        domain=COINS, epsilon=2.0, distribution="epsilon", missing="category"
     )
     store = randomize_store(coins, mechanism, tmp_path / "r", random_state=3)
     kept = frame_of(store).query("label == 1").groupby("worker").size() / 60

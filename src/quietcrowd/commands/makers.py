@@ -92,9 +92,11 @@ class TwoLayerChoice:
             return None
         kind = getattr(maker.func, "__self__", None)
         given: dict[str, Any] = maker.keywords
-        if kind is not TwoLayerRandomizedResponse or not {"low", "high", "null"}.isdisjoint(given):
+        if kind is not TwoLayerRandomizedResponse or not {"low", "high", "missing"}.isdisjoint(
+            given
+        ):
             return None
-        return given if given.get("law", "flip") != "epsilon" else None
+        return given if given.get("distribution", "flip") != "epsilon" else None
 
     def __call__(self, *, domain: Domain, epsilon: float) -> Mechanism:
         """Return the mechanism, and print its flip probabilities unless `quietly`."""
@@ -102,7 +104,9 @@ class TwoLayerChoice:
 
         labels = at_least_two_labels(domain)
         usual = {"alpha": USUAL_SHAPE, "beta": USUAL_SHAPE}
-        parameters = (usual if self.parameters.get("law") == "beta" else {}) | self.parameters
+        parameters = (
+            usual if self.parameters.get("distribution") == "beta" else {}
+        ) | self.parameters
         shapes = {name: parameters[name] for name in usual.keys() & parameters.keys()}
         low, high = two_layer_bounds(epsilon, self.answers, labels=labels.size, **shapes)
         mechanism = TwoLayerRandomizedResponse(domain=labels, low=low, high=high, **parameters)

@@ -116,7 +116,7 @@ def print_guarantee(
     if listed and not mechanism.participation_protected:
         note(
             f"{name} does NOT hide which tasks were answered; laplace and "
-            "one-layer:null=category do."
+            "one-layer:missing=category do."
         )
     busiest = int(answers_per_worker.max())
     if not mechanism.every_task:

@@ -29,7 +29,12 @@ Maker: TypeAlias = Callable[..., Mechanism]
 """A function of ``domain=`` and ``epsilon=`` that returns a mechanism."""
 
 
-_SEEDED_AS = {"LaplaceMechanism(": "LaplacePerturbation(", "OptimalMechanism(": "OptimalChannel("}
+_SEEDED_AS = {
+    "LaplaceMechanism(": "LaplacePerturbation(",
+    "OptimalMechanism(": "OptimalChannel(",
+    " distribution=": " law=",
+    " missing=": " null=",
+}
 """Former texts of mechanisms, which seed the noise, so that published measurements repeat."""
 
 
@@ -290,7 +295,7 @@ class Experiment:
                 honest = RandomizedResponse(
                     domain=domain,
                     epsilon=exact,
-                    null="category" if mechanism.every_task else None,
+                    missing="category" if mechanism.every_task else None,
                 )
                 yield _Cell(label=EQUAL_EXACT, claimed_epsilon=epsilon, mechanism=honest)
 

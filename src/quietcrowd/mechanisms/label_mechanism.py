@@ -38,7 +38,7 @@ from quietcrowd.privacy.loss import ReleaseLoss, channel_distribution
 from quietcrowd.report_domains import OrNull
 from quietcrowd.validation import one_of
 
-Null: TypeAlias = Literal["category"] | None
+Missing: TypeAlias = Literal["category"] | None
 
 
 def check_epsilon(_: Any, attribute: Any, value: Any) -> None:
@@ -72,8 +72,8 @@ def at_least_two_labels(domain: Domain) -> FiniteDomain:
     return domain
 
 
-def _fits(mechanism: Any, _: Any, null: Null) -> None:
-    if null is not None and mechanism.domain.size >= MAX_SIZE:
+def _fits(mechanism: Any, _: Any, missing: Missing) -> None:
+    if missing is not None and mechanism.domain.size >= MAX_SIZE:
         raise ParameterError(
             "mechanisms.domain-size-with-null", max_size=MAX_SIZE - 1, size=mechanism.domain.size
         )
@@ -85,30 +85,30 @@ class LabelMechanism(TaskwiseMechanism):
 
     A subclass defines a `name`, its parameters and its `channel`, a table with a row for each label
     and one for NULL if that is a label. By default every answer is replaced by an independent draw
-    from its row. `null` determines whether a task without an answer has no report, or NULL is one
-    more label.
+    from its row. `missing` determines whether a task without an answer has no report, or NULL is
+    one more label.
     """
 
     no_memo: ClassVar[None] = None
     freshness: ClassVar[str] = "randomised once, with fresh random words"
 
     domain: FiniteDomain = field(converter=at_least_two_labels)
-    null: Null = field(default=None, validator=[one_of(None, "category"), _fits])
+    missing: Missing = field(default=None, validator=[one_of(None, "category"), _fits])
 
     @property
     @override
     def every_task(self) -> bool:
-        return self.null is not None
+        return self.missing is not None
 
     @property
     def report_domain(self) -> Domain:
         """Domain of the reports: labels, and NULL if that is one."""
-        return self.domain if self.null is None else OrNull(domain=self.domain)
+        return self.domain if self.missing is None else OrNull(domain=self.domain)
 
     @property
     def size(self) -> int:
         """Number of possible answers, including NULL if that is a label."""
-        return self.domain.size + (self.null is not None)
+        return self.domain.size + (self.missing is not None)
 
     @property
     @abstractmethod
@@ -171,7 +171,7 @@ class LabelMechanism(TaskwiseMechanism):
 
     def fixed_reports(self, answers: Answers, secret: Secret) -> Reports:
         """Draw each report by the word of its task and answer; see `Mechanism.fixed_reports`."""
-        cells = cells_of(answers, answers.values, null=self.domain.size if self.null else 0)
+        cells = cells_of(answers, answers.values, null=self.domain.size if self.missing else 0)
         drawn = [
             secret.word("report", task, cell_name(cell))
             for task, cell in zip(answers.tasks.to_pylist(), cells, strict=True)

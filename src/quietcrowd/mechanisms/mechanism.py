@@ -54,6 +54,9 @@ _REMOVED = {"sampled-variance": "mechanisms.sampled-variance-removed"}
 
 _MARKED = Categorical([False, True])
 
+STORED_AS = {"missing": "null", "distribution": "law"}
+"""Names of parameters in descriptions of mechanisms, where they differ."""
+
 LEAST_LOSS = 1e-6
 """A signal of this loss takes about 10^12 reports on a task to be detected."""
 
@@ -523,12 +526,16 @@ class Mechanism(ABC):
 
         They may include public integers that follow from the others: `from_dict` checks them.
         """
-        return {name: getattr(self, name) for name in fields_dict(type(self)) if name != "domain"}
+        return {
+            STORED_AS.get(name, name): getattr(self, name)
+            for name in fields_dict(type(self))
+            if name != "domain"
+        }
 
     @classmethod
     def _from_parameters(cls, domain: Domain, parameters: Mapping[str, Any]) -> Mechanism:
         names = [name for name in fields_dict(cls) if name != "domain"]
-        return cls(domain=domain, **{name: parameters[name] for name in names})
+        return cls(domain=domain, **{name: parameters[STORED_AS.get(name, name)] for name in names})
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready description for `from_dict`."""

@@ -35,9 +35,9 @@ def _as_weights(weights: Any) -> Any:
         return weights
 
 
-def _check_null(_: Any, __: Any, null: Any) -> None:
-    if null is not None:
-        raise ParameterError("mechanisms.best-channel-has-no-null", null=null)
+def _check_missing(_: Any, __: Any, missing: Any) -> None:
+    if missing is not None:
+        raise ParameterError("mechanisms.best-channel-has-no-null", missing=missing)
 
 
 @frozen(kw_only=True, slots=False)
@@ -106,7 +106,7 @@ class OptimalMechanism(LabelMechanism):
     source: ClassVar[str] = (
         "Kairouz, Oh and Viswanath, JMLR 17 (2016), Theorem 4; docs/theory/optimal-channel.md"
     )
-    null: None = field(default=None, validator=_check_null)
+    missing: None = field(default=None, validator=_check_missing)
     epsilon: float = field(converter=number, validator=check_epsilon)
     prior: Any = field(
         default=None, converter=as_label_frequencies, validator=check_label_frequencies

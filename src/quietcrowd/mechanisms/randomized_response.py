@@ -20,7 +20,7 @@ class RandomizedResponse(LabelMechanism):
 
     A report is the answer with probability ``1 - p``, and each of the other ``k - 1`` labels with
     probability ``p / (k - 1)``. For a privacy loss epsilon,
-    ``p = (k - 1) / (exp(epsilon) + k - 1)``. With ``null="category"`` every worker reports every
+    ``p = (k - 1) / (exp(epsilon) + k - 1)``. With ``missing="category"`` every worker reports every
     task. NULL, "no answer", is one more label, is kept or replaced as any label is, and counts in
     k.
 
@@ -45,8 +45,8 @@ class RandomizedResponse(LabelMechanism):
     ---------
     Pure and exact: ln of the largest ratio in ``channel.weights``, rounded up; never above the
     requested epsilon. The loss about n answers is n times as much. Participation is not protected:
-    reports exist where answers exist. With ``null="category"`` it is: the loss between NULL and an
-    answer is at most that between two answers, and n counts all tasks.
+    reports exist where answers exist. With ``missing="category"`` it is: the loss between NULL and
+    an answer is at most that between two answers, and n counts all tasks.
 
     References
     ----------
@@ -133,6 +133,6 @@ class RandomizedResponse(LabelMechanism):
         return {
             "epsilon": self.epsilon,
             "flip_probability": self.flip_probability,
-            "null": self.null,
+            "null": self.missing,
             "other_weight": self.other_weight,
         }

@@ -51,7 +51,7 @@ from quietcrowd.validation import check_real, check_whole, number, one_of, optio
 
 BLOCK = 2**16
 
-Law: TypeAlias = Literal["flip", "epsilon", "beta"]
+Distribution: TypeAlias = Literal["flip", "epsilon", "beta"]
 
 USUAL_SHAPE = 2
 
@@ -70,13 +70,13 @@ class TwoLayerRandomizedResponse(LabelMechanism):
 
     Worker u draws ``p_u`` uniformly from ``low`` to ``high`` once and keeps it secret. A report is
     the answer with probability ``1 - p_u`` and each of the other ``k - 1`` labels with probability
-    ``p_u / (k - 1)``. With ``law="beta"``, ``p_u`` has a truncated beta distribution on 1,024
-    equally likely numbers; shapes above 1 make very small ones rare.
+    ``p_u / (k - 1)``. With ``distribution="beta"``, ``p_u`` has a truncated beta distribution on
+    1,024 equally likely numbers; shapes above 1 make very small ones rare.
 
-    With ``law="epsilon"`` the worker draws an epsilon e, uniform on 1,024 numbers from 0 to twice
-    `epsilon`, and keeps an answer with probability ``exp(e) / (k - 1 + exp(e))``. With
-    ``null="category"`` NULL, "no answer", is one more label and every worker reports every task. A
-    second, independent draw serves the tasks without an answer.
+    With ``distribution="epsilon"`` the worker draws an epsilon e, uniform on 1,024 numbers from 0
+    to twice `epsilon`, and keeps an answer with probability ``exp(e) / (k - 1 + exp(e))``. With
+    ``missing="category"`` NULL, "no answer", is one more label and every worker reports every task.
+    A second, independent draw serves the tasks without an answer.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class TwoLayerRandomizedResponse(LabelMechanism):
     low: float | None = field(default=None, converter=optional_number, validator=check_probability)
     high: float | None = field(default=None, converter=optional_number, validator=check_probability)
     epsilon: float | None = field(default=None, converter=optional_number)
-    law: Law = field(default="flip", validator=one_of(*get_args(Law)))
+    distribution: Distribution = field(default="flip", validator=one_of(*get_args(Distribution)))
     alpha: int | None = field(default=None, validator=_check_shape)
     beta: int | None = field(default=None, validator=_check_shape)
 
@@ -141,22 +141,24 @@ class TwoLayerRandomizedResponse(LabelMechanism):
     def worker_distribution(self) -> WorkerDistribution:
         """Distribution that a worker draws its weight from."""
         shapes = (self.alpha, self.beta)
-        if self.law != "beta" and shapes != (None, None):
-            raise ParameterError("mechanisms.beta-parameters-need-beta", law=self.law)
-        if self.law == "epsilon":
+        if self.distribution != "beta" and shapes != (None, None):
+            raise ParameterError(
+                "mechanisms.beta-parameters-need-beta", distribution=self.distribution
+            )
+        if self.distribution == "epsilon":
             return self._epsilon_distribution()
-        if self.low is None or self.high is None or self.epsilon is not None or self.null:
+        if self.low is None or self.high is None or self.epsilon is not None or self.missing:
             raise ParameterError(
                 "mechanisms.bounds-parameters",
-                law=self.law,
+                distribution=self.distribution,
                 low=self.low,
                 high=self.high,
                 epsilon=self.epsilon,
-                null=self.null,
+                missing=self.missing,
             )
         if self.low > self.high:
             raise ParameterError("mechanisms.low-above-high", low=self.low, high=self.high)
-        if self.law == "flip":
+        if self.distribution == "flip":
             return UniformFlips.of_flips(self.size, self.low, self.high)
         if self.alpha is None or self.beta is None:
             raise ParameterError(
@@ -186,7 +188,7 @@ class TwoLayerRandomizedResponse(LabelMechanism):
     def __repr__(self) -> str:
         """Omit unused shapes: experiments are seeded by this text."""
         shown = {name: getattr(self, name) for name in fields_dict(type(self))}
-        if self.law != "beta":
+        if self.distribution != "beta":
             del shown["alpha"], shown["beta"]
         inner = ", ".join(f"{name}={value!r}" for name, value in shown.items())
         return f"{type(self).__name__}({inner})"
@@ -209,11 +211,19 @@ class TwoLayerRandomizedResponse(LabelMechanism):
         """
         cls._check_names(parameters)
         labels = at_least_two_labels(domain)
-        distribution, low = parameters.get("law", "flip"), number(parameters.get("low", 0.0))
-        if distribution == "beta" and not parameters.keys() - {"law", "low", "alpha", "beta"}:
+        distribution, low = (
+            parameters.get("distribution", "flip"),
+            number(parameters.get("low", 0.0)),
+        )
+        if distribution == "beta" and not parameters.keys() - {
+            "distribution",
+            "low",
+            "alpha",
+            "beta",
+        }:
             shapes = {name: parameters.get(name, USUAL_SHAPE) for name in ("alpha", "beta")}
             return cls._with_mean_beta(labels, number(epsilon), low, shapes)
-        if distribution != "flip" or parameters.keys() - {"law", "low"}:
+        if distribution != "flip" or parameters.keys() - {"distribution", "low"}:
             return cls(domain=domain, epsilon=epsilon, **parameters)
         return cls._with_mean_flip(labels, number(epsilon), low)
 
@@ -264,7 +274,9 @@ class TwoLayerRandomizedResponse(LabelMechanism):
                 other_shape=shapes["beta"],
                 low=low,
             )
-        return cls(domain=domain, low=low, high=others * high / TOTAL, law="beta", **shapes)
+        return cls(
+            domain=domain, low=low, high=others * high / TOTAL, distribution="beta", **shapes
+        )
 
     @cached_property
     def channel(self) -> TableChannel:
@@ -312,7 +324,7 @@ class TwoLayerRandomizedResponse(LabelMechanism):
         if self.low is None or self.high is None:
             return self.epsilon or 0.0
         others = self.domain.size - 1
-        if self.law == "beta":
+        if self.distribution == "beta":
             flip = others * self.worker_distribution.mean / TOTAL
             return round(math.log((1 - flip) * others / flip), 8) + 0.0  # the weights are whole
         odds = (2 - self.low - self.high) * others / (self.low + self.high)
@@ -329,10 +341,10 @@ class TwoLayerRandomizedResponse(LabelMechanism):
             cell = self.worker_distribution.cell_epsilon(count)
             row = self.worker_distribution.row_epsilon(count)
         shared = check_linked(linked, count)
-        what = "epsilon" if self.law == "epsilon" else "flip probability"
+        what = "epsilon" if self.distribution == "epsilon" else "flip probability"
         kind = "task" if self.every_task else "answer"
         draws = " for answers and once for NULL" if self.every_task else ""
-        how = "by a beta distribution" if self.law == "beta" else "uniformly"
+        how = "by a beta distribution" if self.distribution == "beta" else "uniformly"
         return PrivacyGuarantee(
             answers=answers,
             epsilon=cell,
@@ -348,7 +360,7 @@ class TwoLayerRandomizedResponse(LabelMechanism):
                 *(PUBLIC_TASKS if self.every_task else ABOUT_TASKS),
             ),
             source="Sun et al., IEEE Big Data 2018, section VI-D; docs/theory/sparse-answers.md"
-            if self.law == "epsilon"
+            if self.distribution == "epsilon"
             else "Li et al., KDD 2018, Theorem 6.3, for one answer; docs/theory/two-layer.md",
         )
 
@@ -432,9 +444,9 @@ class TwoLayerRandomizedResponse(LabelMechanism):
             "low": self.low,
             "high": self.high,
             "epsilon": self.epsilon,
-            "law": self.law,
-            "null": self.null,
-            **({"alpha": self.alpha, "beta": self.beta} if self.law == "beta" else {}),
+            "law": self.distribution,
+            "null": self.missing,
+            **({"alpha": self.alpha, "beta": self.beta} if self.distribution == "beta" else {}),
             "other_weights": list(self.worker_distribution.bounds),
         }
 

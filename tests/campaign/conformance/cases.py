@@ -30,9 +30,11 @@ OF_ALL_KINDS = {
         domain=qc.Categorical([f"label {place}" for place in range(40)]), epsilon=2.0
     ),
     "no privacy loss": qc.RandomizedResponse(domain=LABELS, epsilon=0.0),
-    "weight per worker": TwoLayerRandomizedResponse(domain=LABELS, epsilon=1.0, law="epsilon"),
+    "weight per worker": TwoLayerRandomizedResponse(
+        domain=LABELS, epsilon=1.0, distribution="epsilon"
+    ),
     "two-layer with NULL": TwoLayerRandomizedResponse(
-        domain=LABELS, epsilon=1.0, law="epsilon", null="category"
+        domain=LABELS, epsilon=1.0, distribution="epsilon", missing="category"
     ),
     "steps": qc.LaplaceMechanism(domain=RANGE, epsilon=1.0, fill="midpoint", step=0.5),
 }

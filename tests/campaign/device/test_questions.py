@@ -78,7 +78,7 @@ def test_another_distribution_is_another_channel():
             coin(epsilon=1.1),
             coin(("no", "yes", "maybe")),
             coin(("nein", "ja")),
-            coin(null="category"),
+            coin(missing="category"),
             laplace,
             qc.LaplaceMechanism(domain=RANGE, epsilon=1.0, fill="midpoint"),
             qc.LaplaceMechanism(domain=RANGE, epsilon=1.0, fill=None, step=0.5),
@@ -97,7 +97,7 @@ def test_noise_that_answers_share_is_not_sent_again(name):
 
 def test_reports_are_kept_by_what_they_say():
     assert spell_report(coin(), (1, None)) == ["yes", None]
-    assert spell_report(coin(null="category"), (2, None)) == [None, None]
+    assert spell_report(coin(missing="category"), (2, None)) == [None, None]
     assert spell_report(MECHANISMS["laplace with a bit"], (-300, 77)) == [-300, 77]
     assert spell_report(coin((False, True)), (1, None)) == [True, None]
     assert read_report(coin(("yes", "no")), ["yes", None]) == (0, None)

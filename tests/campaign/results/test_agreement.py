@@ -89,7 +89,7 @@ def test_so_it_is_with_numbers():
 def test_so_it_is_where_no_answer_is_reported_too():
     rng = np.random.default_rng(3)
     answers = crowd_of_labels(rng, 500, 50, answered=0.5)
-    mechanism = qc.RandomizedResponse(domain=LABELS, epsilon=2.0, null="category")
+    mechanism = qc.RandomizedResponse(domain=LABELS, epsilon=2.0, missing="category")
     found = agreement(mechanism.simulate(answers, random_state=rng))
     assert found.answers == pytest.approx(of_answers(answers), abs=3 * found.answers_error)
     assert found.answers_error < 0.03
@@ -104,7 +104,7 @@ CROWDS = [
         100,
     ),
     ("sets", qc.SubsetSelection(domain=LABELS, epsilon=1.0, set_size=2), 200, 20),
-    ("null", qc.RandomizedResponse(domain=LABELS, epsilon=2.0, null="category"), 100, 20),
+    ("null", qc.RandomizedResponse(domain=LABELS, epsilon=2.0, missing="category"), 100, 20),
     ("laplace", qc.LaplaceMechanism(domain=RANGE, epsilon=4.0, fill=None), 500, 20),
 ]
 BY_DAY = ("sets", "laplace")
@@ -237,7 +237,7 @@ def crowd_of(labels, accuracy, workers=400):
 
 def reports_with_liars(answers, epsilon, liars=0, null=None):
     """Return reports of which the first workers' are their answers."""
-    mechanism = qc.RandomizedResponse(domain=answers.domain, epsilon=epsilon, null=null)
+    mechanism = qc.RandomizedResponse(domain=answers.domain, epsilon=epsilon, missing=null)
     reports = mechanism.simulate(answers, random_state=1)
     if liars:
         plain = answers.worker_codes < liars
@@ -271,7 +271,7 @@ def test_few_reports_are_not_judged():
     [
         TwoLayerRandomizedResponse(domain=qc.Categorical(range(2)), low=0.1, high=0.5),
         qc.RandomizedResponse(domain=qc.Categorical(range(2)), epsilon=0.0),
-        qc.RandomizedResponse(domain=qc.Categorical(range(2)), epsilon=1.0, null="category"),
+        qc.RandomizedResponse(domain=qc.Categorical(range(2)), epsilon=1.0, missing="category"),
     ],
     ids=["unknown distributions", "nothing told", "every task"],
 )

@@ -108,7 +108,7 @@ def test_sketches_have_a_length_and_whole_numbers(name, numbers):
     "mechanism",
     [
         qc.RandomizedResponse(domain=qc.Categorical(range(65)), epsilon=1.0),
-        qc.RandomizedResponse(domain=qc.Categorical(range(64)), epsilon=1.0, null="category"),
+        qc.RandomizedResponse(domain=qc.Categorical(range(64)), epsilon=1.0, missing="category"),
     ],
 )
 def test_reports_that_json_cannot_hold_are_refused(mechanism):

@@ -52,14 +52,19 @@ def shared_inputs():
         ),
         *(
             TwoLayerRandomizedResponse(
-                domain=_labels(size), law="epsilon", epsilon=epsilon, null=null
+                domain=_labels(size), distribution="epsilon", epsilon=epsilon, missing=null
             )
             for size, epsilon in drawn
             for null in (None, "category")
         ),
         *(
             TwoLayerRandomizedResponse(
-                domain=_labels(size), law="beta", low=low, high=high, alpha=alpha, beta=beta
+                domain=_labels(size),
+                distribution="beta",
+                low=low,
+                high=high,
+                alpha=alpha,
+                beta=beta,
             )
             for size, low, high, alpha, beta in betas
         ),

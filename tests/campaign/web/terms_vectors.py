@@ -109,7 +109,7 @@ def more_mechanisms():
     many, two = qc.Categorical([f"l{i}" for i in range(8)]), qc.Categorical([True, False])
     names = qc.Ordinal([0.5, 1, 2**53 - 1])
     odd = qc.Categorical(["it's", 'a "b"', "\\", 30 * "long", " a\tb\u202e"])
-    yield qc.RandomizedResponse(domain=many, flip_probability=0.9, null="category")
+    yield qc.RandomizedResponse(domain=many, flip_probability=0.9, missing="category")
     yield qc.RandomizedResponse(domain=two, flip_probability=0.5)
     yield qc.RandomizedResponse(domain=odd, epsilon=0.0)
     yield qc.RandomizedResponse(domain=qc.Categorical(['"', "'"]), epsilon=12.5)
@@ -118,14 +118,16 @@ def more_mechanisms():
     yield OptimalMechanism(domain=two, epsilon=16.0, prior={"True": 0.1})
     yield OptimalMechanism(domain=LEVELS, epsilon=2.0, information="fisher")
     yield OptimalMechanism(domain=odd, epsilon=0.0)
-    yield TwoLayerRandomizedResponse(domain=LABELS, epsilon=1.0, law="epsilon")
-    yield TwoLayerRandomizedResponse(domain=two, epsilon=0.5, law="epsilon", null="category")
+    yield TwoLayerRandomizedResponse(domain=LABELS, epsilon=1.0, distribution="epsilon")
+    yield TwoLayerRandomizedResponse(
+        domain=two, epsilon=0.5, distribution="epsilon", missing="category"
+    )
     yield TwoLayerRandomizedResponse(domain=many, low=0.2, high=0.6)
     for distribution in (
         {"low": 0.1, "high": 0.4, "alpha": 3, "beta": 2},
         {"low": 0, "high": 0.9, "alpha": 1, "beta": 1},
     ):
-        yield TwoLayerRandomizedResponse(domain=LABELS, law="beta", **distribution)
+        yield TwoLayerRandomizedResponse(domain=LABELS, distribution="beta", **distribution)
     for labels, epsilon, size in ((many, 0.0, None), (odd, 2.3, 3), (names, 12.5, None)):
         yield qc.SubsetSelection(domain=labels, epsilon=epsilon, set_size=size)
     yield qc.SubsetSelection(domain=qc.Ordinal(range(64)), epsilon=0.35)

@@ -41,7 +41,7 @@ CHOSEN = {
 
 
 DRAWN_EPSILONS = TwoLayerRandomizedResponse(
-    domain=LABELS, epsilon=1.0, law="epsilon", null="category"
+    domain=LABELS, epsilon=1.0, distribution="epsilon", missing="category"
 )
 """A device computes a table of a thousand weights for each worker: 10 ms."""
 

@@ -360,13 +360,13 @@ def mechanisms():
     yield qc.RandomizedResponse(domain=two, epsilon=1.0), {0: 0, 1: ONES}
     yield qc.RandomizedResponse(domain=LABELS, epsilon=0.0), {0: 0, 1: ONES}
     yield qc.RandomizedResponse(domain=labels, flip_probability=0.9), {}
-    yield qc.RandomizedResponse(domain=LABELS, epsilon=1.0, null="category"), {0: 0, 1: ONES}
+    yield qc.RandomizedResponse(domain=LABELS, epsilon=1.0, missing="category"), {0: 0, 1: ONES}
     yield OptimalMechanism(domain=LABELS, epsilon=1.0, prior={"no": 0.7}), {0: 0, 1: ONES}
     yield OptimalMechanism(domain=labels, epsilon=0.3, information="fisher"), {0: 0, 1: ONES}
     yield TwoLayerRandomizedResponse(domain=LABELS, low=0.0, high=0.7), {}
     yield TwoLayerRandomizedResponse(domain=two, low=0.25, high=0.25), {}
     for epsilon, null in ((1.0, None), (1.0, "category"), (0.0, "category")):
-        drawn = {"epsilon": epsilon, "law": "epsilon", "null": null}
+        drawn = {"epsilon": epsilon, "distribution": "epsilon", "missing": null}
         yield TwoLayerRandomizedResponse(domain=LABELS, **drawn), {}
     yield qc.SubsetSelection(domain=LABELS, epsilon=1.0, set_size=2), {0: 0, 1: 0, 2: ONES, 3: ONES}
     for count, epsilon in ((2, 0.0), (4, 0.5), (20, 1.0), (64, 0.1), (64, 8.0)):
@@ -389,7 +389,13 @@ def mechanisms():
     moments = {"rank": 3, "variant": "statistics", "fill": 1.0, "seed": 5}
     yield MatrixFactorization(domain=RANGE, epsilon=0.7, **moments), {}
     for kind, alpha, beta in ((two, 2, 2), (LABELS, 5, 16)):
-        distribution = {"law": "beta", "low": 0.05, "high": 0.6, "alpha": alpha, "beta": beta}
+        distribution = {
+            "distribution": "beta",
+            "low": 0.05,
+            "high": 0.6,
+            "alpha": alpha,
+            "beta": beta,
+        }
         yield TwoLayerRandomizedResponse(domain=kind, **distribution), {}
 
 

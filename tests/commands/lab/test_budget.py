@@ -28,7 +28,7 @@ def files(tmp_path):
     domain = crowd.answers.domain
     mechanisms = (
         qc.RandomizedResponse(domain=domain, epsilon=1.0),
-        qc.RandomizedResponse(domain=domain, epsilon=0.5, null="category"),
+        qc.RandomizedResponse(domain=domain, epsilon=0.5, missing="category"),
     )
     paths = [tmp_path / "spring.parquet", tmp_path / "autumn.csv"]
     for path, mechanism in zip(paths, mechanisms, strict=True):

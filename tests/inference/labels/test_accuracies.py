@@ -99,7 +99,7 @@ def test_silence_that_is_hidden_is_taken_out():
     answers, _, accuracy = crowd(labels=3, tasks=400, each=100)
     kept = answers.to_frame()[rng.random(len(answers)) < 0.3]
     with ignores_noise():
-        reports = noisy(qc.Answers.from_frame(kept, answers.domain), 3.0, null="category")
+        reports = noisy(qc.Answers.from_frame(kept, answers.domain), 3.0, missing="category")
         found = judged(qc.WeightedVote(), reports)
     assert abs(found["accuracy"] - accuracy).mean() < 0.06
     assert abs((found["accuracy"] - accuracy).mean()) < 0.02

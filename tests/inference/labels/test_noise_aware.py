@@ -57,16 +57,16 @@ MECHANISMS = {
     "plain": None,
     "one layer": lambda domain, epsilon: qc.RandomizedResponse(domain=domain, epsilon=epsilon),
     "NULL": lambda domain, epsilon: qc.RandomizedResponse(
-        domain=domain, epsilon=epsilon, null="category"
+        domain=domain, epsilon=epsilon, missing="category"
     ),
     "flips": lambda domain, epsilon: TwoLayerRandomizedResponse.from_claimed_epsilon(
         domain=domain, epsilon=epsilon + np.log(domain.size - 1)
     ),
     "epsilons": lambda domain, epsilon: TwoLayerRandomizedResponse(
-        domain=domain, epsilon=epsilon, law="epsilon"
+        domain=domain, epsilon=epsilon, distribution="epsilon"
     ),
     "two layers, NULL": lambda domain, epsilon: TwoLayerRandomizedResponse(
-        domain=domain, epsilon=epsilon, law="epsilon", null="category"
+        domain=domain, epsilon=epsilon, distribution="epsilon", missing="category"
     ),
 }
 

@@ -12,8 +12,10 @@ from quietcrowd.mechanisms.channels.table import TableChannel
 
 ABC = qc.Categorical(["a", "b", "c"])
 FLIPS = TwoLayerRandomizedResponse(domain=ABC, low=0.0, high=0.6)
-NULL = qc.RandomizedResponse(domain=ABC, epsilon=2.0, null="category")
-SECRET_NULL = TwoLayerRandomizedResponse(domain=ABC, epsilon=1.0, law="epsilon", null="category")
+NULL = qc.RandomizedResponse(domain=ABC, epsilon=2.0, missing="category")
+SECRET_NULL = TwoLayerRandomizedResponse(
+    domain=ABC, epsilon=1.0, distribution="epsilon", missing="category"
+)
 
 
 def summary_of(counts, mechanism=None, tasks=100):

@@ -259,7 +259,7 @@ def test_a_single_report_says_no_more_than_its_channel(labels, epsilon):
 def test_accuracies_are_cut_off_at_those_of_the_channel(labels, epsilon, null):
     """Without smoothing workers who are always right, and never, are at both ends."""
     domain = qc.Categorical(range(labels))
-    channel = qc.RandomizedResponse(domain=domain, epsilon=epsilon, null=null).channel
+    channel = qc.RandomizedResponse(domain=domain, epsilon=epsilon, missing=null).channel
     rows = [(task, worker, int(worker == "e")) for task in range(9) for worker in "abcde"]
     frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
     answers = Answers.from_frame(frame, domain)
@@ -276,7 +276,7 @@ def test_accuracies_are_cut_off_at_those_of_the_channel(labels, epsilon, null):
 @pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.NoSignalWarning")
 def test_no_report_moves_the_odds_by_more_than_epsilon(epsilon, null):
     crowd = qc.make_crowd(tasks=200, workers=40, answers_per_task=5, random_state=2)
-    mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=epsilon, null=null)
+    mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=epsilon, missing=null)
     with ignores_noise():
         estimate = WeightedVote().fit(mechanism.randomize(crowd.answers))
     confidence = estimate.estimates.confidence

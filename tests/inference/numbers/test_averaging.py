@@ -149,7 +149,7 @@ def test_the_warning_points_at_the_caller_and_comes_after_all_errors():
 
 
 def test_null_reports_are_dropped_and_counted():
-    mechanism = RandomizedResponse(domain=CROWD.answers.domain, epsilon=3.0, null="category")
+    mechanism = RandomizedResponse(domain=CROWD.answers.domain, epsilon=3.0, missing="category")
     reports = mechanism.simulate(CROWD.answers, random_state=0)
     null = int((reports.table.values == 10).sum())
     frame = reports.to_frame().dropna()

@@ -185,7 +185,7 @@ def test_distributions_that_a_comparison_does_not_have_are_refused():
     shared = TwoLayerRandomizedResponse(domain=SIDES, low=0.1, high=0.4)
     with pytest.raises(AnswerError, match="share a random draw"):
         BradleyTerry().fit(shared.randomize(answers))
-    hidden = qc.RandomizedResponse(domain=SIDES, epsilon=1.0, null="category")
+    hidden = qc.RandomizedResponse(domain=SIDES, epsilon=1.0, missing="category")
     with pytest.raises(AnswerError, match="every worker reports every task"):
         BradleyTerry().fit(crowd(), mechanism=hidden)
     with pytest.raises(AnswerError, match=r"comparisons must be answers in Categorical\(\['left'"):

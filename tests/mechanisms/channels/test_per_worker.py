@@ -69,12 +69,12 @@ def test_a_mean_that_no_upper_bound_gives():
 ABC = qc.Categorical(["a", "b", "c"])
 MECHANISMS = {
     "one layer": qc.RandomizedResponse(domain=ABC, epsilon=1.0),
-    "NULL": qc.RandomizedResponse(domain=ABC, epsilon=1.0, null="category"),
+    "NULL": qc.RandomizedResponse(domain=ABC, epsilon=1.0, missing="category"),
     "flips": TwoLayerRandomizedResponse(domain=ABC, low=0.1, high=0.6),
     "one flip": TwoLayerRandomizedResponse(domain=ABC, low=0.3, high=0.3),
-    "epsilons": TwoLayerRandomizedResponse(domain=ABC, epsilon=1.0, law="epsilon"),
+    "epsilons": TwoLayerRandomizedResponse(domain=ABC, epsilon=1.0, distribution="epsilon"),
     "two layers, NULL": TwoLayerRandomizedResponse(
-        domain=ABC, epsilon=1.0, law="epsilon", null="category"
+        domain=ABC, epsilon=1.0, distribution="epsilon", missing="category"
     ),
 }
 

@@ -198,7 +198,7 @@ def test_other_weight_errs_towards_more_noise(size, epsilon):
 LABELS, NUMBERS = qc.Ordinal(range(4)), qc.Interval(low=0, high=10)
 TABLES = {
     "one-layer": qc.RandomizedResponse(domain=LABELS, epsilon=1.0),
-    "null": qc.RandomizedResponse(domain=LABELS, epsilon=3.0, null="category"),
+    "null": qc.RandomizedResponse(domain=LABELS, epsilon=3.0, missing="category"),
     "never kept": qc.RandomizedResponse(domain=qc.Ordinal(range(2)), flip_probability=0.9),
     "two-layer": TwoLayerRandomizedResponse(domain=LABELS, low=0.1, high=0.6),
 }

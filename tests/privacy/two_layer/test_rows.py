@@ -120,7 +120,7 @@ def test_a_mechanism_made_for_so_many_answers_loses_far_less_at_a_delta():
     low, high = two_layer_bounds(1.0, 277, labels=2)
     domain = Categorical([0, 1])
     flips = TwoLayerRandomizedResponse(domain=domain, low=low, high=high)
-    epsilons = TwoLayerRandomizedResponse(domain=domain, law="epsilon", epsilon=0.3)
+    epsilons = TwoLayerRandomizedResponse(domain=domain, distribution="epsilon", epsilon=0.3)
     for mechanism, stated, composed in ((flips, 106.7, 60), (epsilons, 71.2, 32)):
         ledger = PrivacyLedger().charge("a", mechanism, answers=277)
         assert ledger.spent("a").total_epsilon == pytest.approx(stated, abs=0.1)
@@ -134,7 +134,7 @@ def test_where_it_takes_too_long_a_coin_stands_for_all_rows():
         distribution = mechanism.loss(answers=answers).each
         assert len(distribution.losses) == 2
     with_null = TwoLayerRandomizedResponse(
-        domain=domain, law="epsilon", epsilon=1.0, null="category"
+        domain=domain, distribution="epsilon", epsilon=1.0, missing="category"
     )
     assert len(with_null.loss(tasks=5).each.losses) == 2
     assert with_null.worker_distribution.row_chances(5) is None

@@ -42,7 +42,7 @@ def test_uniform_weights_agree_with_the_closed_form(low, high, cells, others):
 @pytest.mark.parametrize("null", [None, "category"])
 def test_listed_weights_agree_with_the_closed_form(cells, null):
     mechanism = TwoLayerRandomizedResponse(
-        domain=Ordinal(range(3)), epsilon=1.0, law="epsilon", null=null
+        domain=Ordinal(range(3)), epsilon=1.0, distribution="epsilon", missing=null
     )
     distribution = SharedWeight.listed(
         np.array(mechanism.worker_distribution.table, float),

@@ -74,7 +74,7 @@ def _mechanisms(dataset: Dataset) -> dict[str, Callable[..., Mechanism]]:
     return {
         "one-layer": RandomizedResponse,
         "two-layer": two_layer,
-        BETA: partial(two_layer, law="beta", **SHAPE),
+        BETA: partial(two_layer, distribution="beta", **SHAPE),
         EQUAL_CLAIM: partial(_at_claim, mean),
     }
 

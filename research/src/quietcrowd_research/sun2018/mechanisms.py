@@ -41,7 +41,7 @@ METHODS = {"weighted-mean": WeightedMean(smoothing=0.0)}
 MECHANISMS: Mapping[str, Callable[..., Mechanism]] = MappingProxyType(
     {
         "laplace": LaplaceMechanism,
-        "response": partial(RandomizedResponse, null="category"),
+        "response": partial(RandomizedResponse, missing="category"),
         "ridge": _ridge,
         "fill": _fill,
     }
@@ -71,5 +71,5 @@ AS_PRINTED: Mapping[str, Callable[..., Mechanism]] = MappingProxyType(
 """Equations 9 and 10, without a ridge: a rank above a worker's number of answers has no minimum."""
 
 TWO_LAYER: Callable[..., Mechanism] = partial(
-    TwoLayerRandomizedResponse, law="epsilon", null="category"
+    TwoLayerRandomizedResponse, distribution="epsilon", missing="category"
 )

@@ -24,10 +24,10 @@ LEVELS = qc.Ordinal([0, 1, 2.5, 7, 10])
 CASES = {
     **{name: one for name, one in MECHANISMS.items() if not name.endswith("ridge")},
     "a beta distribution": TwoLayerRandomizedResponse(
-        domain=LEVELS, law="beta", low=0.1, high=0.4, alpha=3, beta=2
+        domain=LEVELS, distribution="beta", low=0.1, high=0.4, alpha=3, beta=2
     ),
     "drawn epsilons": TwoLayerRandomizedResponse(
-        domain=LEVELS, law="epsilon", epsilon=1.0, null="category"
+        domain=LEVELS, distribution="epsilon", epsilon=1.0, missing="category"
     ),
     "a number for no answer": qc.LaplaceMechanism(domain=LEVELS, epsilon=1.0, fill=2.5),
 }
