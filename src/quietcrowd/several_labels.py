@@ -120,7 +120,7 @@ def _given_labels(column: pa.Array, separator: str | None, name: str) -> Held:
             return rows.astype(np.intp), pc.list_flatten(column).cast(pa.large_string())
         except pa.ArrowException:
             held = column.type.value_type
-            raise AnswerError("several-labels.lists-of-wrong-type", name=name, held=held) from None
+            raise AnswerError("several-labels.lists-of-wrong-type", name=name, type=held) from None
     texts = types.is_string(kind) or types.is_large_string(kind)
     if len(column) and not texts:
         raise AnswerError("several-labels.not-labels", name=name, value=column[0].as_py())

@@ -260,7 +260,7 @@ def test_raw_rows_exceed_what_is_stated_of_a_worker():
     assert report.proven_total_epsilon > 2
     assert report.verdict == "broken"
     assert report.to_dict()["proven"]["total_epsilon"] == report.proven_total_epsilon
-    assert f"epsilon at least {report.proven_total_epsilon:.3f} about all" in " ".join(
+    assert f"and at least {report.proven_total_epsilon:.3f} about all" in " ".join(
         str(report).split()
     )
 

@@ -519,7 +519,7 @@ def test_tasks_match_by_what_they_print_as(path):
         ({"mechanism": "one-layer"}, "mechanism must be a Mechanism"),
         (
             {"mechanism": MatrixFactorization(domain=qc.Ordinal(range(5)), epsilon=1.0)},
-            "'matrix-factorization' cannot be stored in a memo: .* take LaplaceMechanism",
+            "'matrix-factorization' cannot be stored in a memo: .* use LaplaceMechanism",
         ),
     ],
 )

@@ -90,7 +90,7 @@ class Convert(StoreOptions, DescriptionOptions):
     answers left and right. Reports keep their mechanism, in OUT or in OUT.mechanism.json.
 
     With --to store it creates a directory for data larger than memory, which infer reads in parts.
-    With --describe it counts answers as they are: show the counts only to those who may see the
+    With --describe it counts answers without noise. Show the counts only to people who may see the
     answers.
 
     Example: quietcrowd convert Batch_17.csv answers.csv --question category
@@ -119,7 +119,9 @@ class Convert(StoreOptions, DescriptionOptions):
     to_format: str | None = _format("--to", "Format of OUT, if its name does not select it", STORE)
     question: str | None = options.QUESTION
     columns: str = options.COLUMNS
-    include_rejected: bool = option(help="Include rejected answers.", default=False)
+    include_rejected: bool = option(
+        help="Include answers that a requester rejected.", default=False
+    )
     label_config: Path | None = options.NEW_LABEL_CONFIG
     multi_label: str | None = option(
         metavar="LABELS",
@@ -157,7 +159,7 @@ class Convert(StoreOptions, DescriptionOptions):
 
     def _reject_options(self, what: str, *groups: Iterable[str]) -> None:
         if given := given_options(self, chain.from_iterable(groups)):
-            raise ParameterError("commands.option-does-not-apply", option=given[0], what=what)
+            raise ParameterError("commands.option-does-not-apply", option=given[0], subject=what)
 
     def _convert_file(self, place: Path, target: Path | None) -> None:
         if self.separator is not None and self.multi_label is None:

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 class Infer(PlainAnswers):
     """Infer truths and workers' quality from reports.
 
-    Overwrites nothing. With --non-private, answers can be what occurs in the file, unless --labels,
-    --levels or --between say what they can be.
+    It overwrites nothing. With --non-private, the possible answers are those in the file, unless
+    --labels, --levels or --between define them.
 
     Example: quietcrowd infer reports.parquet -o truths.csv --workers-out workers.csv
 
@@ -253,6 +253,6 @@ def _sets_for(target: Path, estimate: TruthEstimate[Any]) -> Any:
     if target == STREAM or find_format(target).name not in LIST_FORMATS:
         held = [one for one in pc.list_flatten(table["labels"]).unique().to_pylist() if "," in one]
         if held:
-            raise ParameterError("commands.label-with-comma", held=held[0])
+            raise ParameterError("commands.label-with-comma", value=held[0])
         table = table.set_column(1, "labels", pc.binary_join(table["labels"], ","))
     return table.to_pandas()

@@ -42,7 +42,7 @@ BETWEEN = option(
 )
 COLUMNS = option(
     metavar="TASK,WORKER,LABEL",
-    help="Column names of non-private answers, comma-separated.",
+    help="Column names, comma-separated.",
     default=USUAL_COLUMNS,
 )
 WITHDRAWAL_LOG = option(
@@ -65,33 +65,32 @@ EPSILON = option(
 )
 QUESTION = option(
     metavar="NAME",
-    help="Question to read from a file of MTurk, Toloka or Label Studio with several.",
+    help="Question to read, if a file of a platform has several.",
     default=None,
 )
 GOLD = option(
     metavar="FILE",
-    help="Known truths of some tasks, with columns task and label; they stay unchanged.",
+    help="Known truths, which stay fixed, in columns task and label.",
     default=None,
 )
 JSON = option("--json", help="Print JSON.", default=False)
 MAX_ITER = option(metavar="NUMBER", help="Maximum number of iterations.", default=None)
 NEW_LABEL_CONFIG = option(
     metavar="FILE",
-    help="Also write the config of a Label Studio project, for its file of tasks.",
+    help="Also write the config of a Label Studio project.",
     default=None,
 )
 OUTPUT = output_option()
 NON_PRIVATE = option(help="The input contains non-private answers, not reports.", default=False)
 DASK = option(
     metavar="ADDRESS",
-    help="Dask cluster for a store: tcp://host:port, or local:N for N processes on this machine. "
-    "Default: threads of this process.",
+    help="Dask cluster for a store: tcp://host:port, or local:N for N processes.",
     default=None,
 )
 SIMULATE = option(
     min=0,
     metavar="SEED",
-    help="Reproducible noise for experiments; protects no one.",
+    help="Reproducible noise, which protects no one.",
     default=None,
 )
 DROP_INVALID = option(help="Drop and count missing and invalid answers.", default=False)
@@ -102,7 +101,7 @@ class PossibleAnswers:
     """Options for the domain of answers."""
 
     labels: str | None = option(
-        metavar="LABELS", help="All possible answers, comma-separated: no,yes.", default=None
+        metavar="LABELS", help="Public list of possible answers: no,yes.", default=None
     )
     levels: str | None = option(
         metavar="NUMBERS",

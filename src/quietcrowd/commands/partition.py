@@ -36,12 +36,12 @@ class StoreOptions(PossibleAnswers, OnServer):
     drop_invalid: bool = options.DROP_INVALID
     partitions: int | None = option(
         metavar="NUMBER",
-        help="Number of partitions. Default: one per 2 million rows, 1 million of a campaign.",
+        help="Number of partitions. Default: one per 2 million rows (of a campaign 1 million).",
         default=None,
     )
     campaign: str | None = option(
         metavar="CAMPAIGN",
-        help="Id of a campaign; stores its reports, instead of files.",
+        help="Id of a campaign with reports to store, instead of files.",
         callback=lambda one: None if one is None else check_id(one),
         default=None,
     )

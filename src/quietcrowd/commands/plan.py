@@ -133,7 +133,7 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
     )
     epsilon_per: str = option(
         metavar="answer|worker",
-        help="Whether epsilon is the loss of one answer, or of all answers of a worker.",
+        help="Scope of epsilon: one answer, or all answers of a worker.",
         autocompletion=lambda: ["answer", "worker"],
         default="answer",
     )
@@ -145,11 +145,11 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
     )
     non_private: bool = options.NON_PRIVATE
     rank_mechanisms: bool = option(
-        help="Rank all mechanisms for one size and one epsilon, as -m best does.", default=False
+        help="Rank all mechanisms for one size and one epsilon.", default=False
     )
     find: str | None = option(
         metavar="workers|epsilon",
-        help="Find the least number of workers, or epsilon, that reaches --target-error.",
+        help="Find the least workers or epsilon for --target-error.",
         autocompletion=lambda: ["workers", "epsilon"],
         default=None,
     )
@@ -241,7 +241,7 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
     def _rank_mechanisms(self) -> None:
         if others := given_options(self, _NOT_RANKED):
             raise ParameterError(
-                "commands.option-does-not-apply", option=others[0], what="--rank-mechanisms"
+                "commands.option-does-not-apply", option=others[0], subject="--rank-mechanisms"
             )
         domain = self.domain()
         workers = _one(_whole(self.workers or [], "--workers"), "--workers")

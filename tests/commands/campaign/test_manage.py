@@ -355,7 +355,7 @@ def test_what_workers_are_told_is_said_when_a_campaign_is_made(run, at_desk, tmp
     words = ("campaign", "create", "T", "--tasks", tmp_path / "t.csv", "--labels", "no,yes")
     status, one, errors = run(*words)
     assert status == 0, errors
-    assert "reports of at least 5 new workers at a time" in " ".join(errors.split())
+    assert "Minimum batch size per release: 5 new workers." in " ".join(errors.split())
     assert "remain at closing, their reports are never released" in " ".join(errors.split())
     assert "without --requester, --contact, --purpose. Create it again" in " ".join(errors.split())
     status, _, errors = run("campaign", "open", one)

@@ -96,7 +96,7 @@ def test_lines_of_json_name_files_or_images(pictures):
         ("half.png", "'half.png': the image is cut off"),
         ("bomb.png", "'bomb.png': the image has 60,000 x 60,000 pixels; at most 40,000,000"),
         ("large.png", "has 1,048,665 bytes, and the limit is 1,048,576. Make it smaller"),
-        (",words", "image_alt describes an image, but there is none"),
+        (",words", "image_alt describes an image, but image is empty"),
     ],
 )
 def test_a_wrong_file_is_named_with_its_row(pictures, cell, told):

@@ -54,7 +54,7 @@ def test_plain_comparisons_into_a_pipe(run, table):
     pd.testing.assert_frame_equal(frame, qc.BradleyTerry().fit(pd.read_csv(table)).to_frame())
     assert frame["item"][0] == "tea"
     assert "4 items, 300 comparisons, 300 workers; converged." in errors
-    assert "Pairs of neighbours in the ranking that differ" in errors
+    assert "Pairs of neighbors in the ranking that differ" in errors
 
 
 def test_reports_as_json_and_into_a_file(run, reports, tmp_path):

@@ -67,7 +67,7 @@ def test_neighbours_are_told_apart_where_their_interval_leaves_out_0(ranking):
     )
     assert sure.distinguished == 1
     assert sure.notes == (
-        "Pairs of neighbours in the ranking that differ, each at a confidence of 95 %: 1 of 1.",
+        "Pairs of neighbors in the ranking that differ, each at a confidence of 95 %: 1 of 1.",
     )
 
 

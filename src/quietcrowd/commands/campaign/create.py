@@ -77,7 +77,7 @@ class WorkerOptions:
     max_workers: int | None = option(
         min=1,
         metavar="NUMBER",
-        help="Maximum number of released workers. Default with --open-to-all: 10,000.",
+        help="Released workers that fill the campaign. Default with --open-to-all: 10,000.",
         default=None,
     )
     open_to_all: bool = option(
@@ -85,7 +85,7 @@ class WorkerOptions:
     )
     completion_code: str | None = option(
         metavar="TEXT",
-        help="A code for a paying platform, shown to each worker after the reports are stored.",
+        help="Code for a paying platform, shown to workers after the reports are stored.",
         default=None,
     )
 
@@ -94,10 +94,8 @@ class WorkerOptions:
 class Promises:
     """Options for the terms that workers accept."""
 
-    requester: str = option(
-        metavar="TEXT", help="Name of the requester, shown to workers before they join.", default=""
-    )
-    contact: str = option(metavar="TEXT", help="How workers can reach the requester.", default="")
+    requester: str = option(metavar="TEXT", help="Name of the requester.", default="")
+    contact: str = option(metavar="TEXT", help="Contact of the requester.", default="")
     purpose: str = option(metavar="TEXT", help="Purpose of the answers.", default="")
     retention_days: int = option(
         min=1,
@@ -115,7 +113,7 @@ class Promises:
     )
     closes_on: str | None = option(
         metavar="DATE",
-        help="Last day in UTC, such as 2026-12-31, after which the server closes the campaign.",
+        help="Last day in UTC, such as 2026-12-31. Then the server closes the campaign.",
         default=None,
     )
 
@@ -160,8 +158,7 @@ class Create(Privacy, PossibleAnswers, WorkerOptions, Promises, OnServer):
     )
     label_config: Path | None = option(
         metavar="FILE",
-        help="A config of Label Studio, which defines choices, rating or number, instead of "
-        "--labels, --levels or --between.",
+        help="Config of Label Studio, instead of --labels, --levels or --between.",
         default=None,
     )
     description: str = option(metavar="TEXT", help="Text below the title.", default="")
@@ -175,8 +172,8 @@ class Create(Privacy, PossibleAnswers, WorkerOptions, Promises, OnServer):
     )
     as_of: str | None = option(
         metavar="DATE",
-        help="Day of all questions, such as 2026-12-01. Workers who answered the same words about "
-        "another day, or no day, get fresh noise.",
+        help="Day of all questions, such as 2026-12-01. Answers to the same words about another "
+        "day, or no day, get fresh noise.",
         default=None,
     )
     planned: bool = option(

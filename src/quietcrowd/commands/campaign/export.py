@@ -47,8 +47,8 @@ class Content(StrEnum):
 class Export(OnCampaign):
     """Export truths, reports or all results.
 
-    With --json it prints all results: truths, workers and warnings. Warnings and excluded workers
-    are printed as notes, too. Reports are written with their mechanism.
+    With --json it prints all results: truths, workers and warnings. It also prints warnings and
+    excluded workers as notes. Files of reports contain their mechanism.
 
     Example: quietcrowd campaign export 0123456789abcdef0123456789abcdef -o truths.csv
 

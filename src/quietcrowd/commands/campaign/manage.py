@@ -28,7 +28,7 @@ _PAGE = 200
 class ListCampaigns(OnServer):
     """List your campaigns.
 
-    They are sorted by title; --json prints all that the server returns.
+    They are sorted by title; --json prints all fields.
 
     Example: quietcrowd campaign list
     """

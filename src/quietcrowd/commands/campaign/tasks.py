@@ -216,7 +216,7 @@ class TaskImages:
         if not isinstance(name, str) or not isinstance(alt, str):
             return row
         if not name and alt:
-            raise self._invalid_row(row, "image_alt describes an image, but there is none")
+            raise self._invalid_row(row, "image_alt describes an image, but image is empty")
         data.pop(_ALT, None)
         if name:
             data[_COLUMN] = name_image(self._hash(row, name), alt)

@@ -29,8 +29,8 @@ _STATES = {
     "to-be-included": "to be included again",
 }
 _LATER = (
-    "Pending changes take effect with the next release, or at closing. A worker who is never "
-    "released stays to be excluded."
+    "Pending changes take effect with the next release, or at closing. Workers that are never "
+    "released stay to be excluded."
 )
 _TOLD = 5
 

@@ -85,8 +85,7 @@ def _print_campaign(campaign: DemoCampaign, crowd: Dataset) -> None:
     _print(
         f"1. A server runs at {campaign.server}, on a new database. A requester asks "
         f"{len(answers.workers):,} workers which of {len(answers.tasks):,} statements are true. "
-        "Here are a link to its dashboard, which works once, and a link for one more worker, such "
-        "as you:"
+        "Its dashboard, by a link that works once, and the page of one more worker, such as you:"
     )
     _print_links(campaign)
 
@@ -175,8 +174,8 @@ def _print_spending(results: Mapping[str, Any]) -> None:
 
 def _stay(campaign: DemoCampaign) -> None:
     _print(
-        "The server runs until Ctrl-C. Here are a new link to its dashboard and the link for one "
-        "more worker. A dashboard link works once, within ten minutes; Enter prints another:"
+        "The server runs until Ctrl-C. Its dashboard, and the page of one more worker, are below. "
+        "Each link to the dashboard works once, within ten minutes; Enter prints another:"
     )
     _print_links(campaign)
     with suppress(KeyboardInterrupt):

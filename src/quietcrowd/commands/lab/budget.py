@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 class Budget:
     """Print the privacy loss of each worker.
 
-    That is what is lost about one answer, and about all in total. Losses of several files add
-    up: a worker may have been asked the same in each. With --delta, epsilon is that of the pair
-    (epsilon, delta), which adds up; the tail is what is exceeded with that probability at most.
+    It prints the loss for one answer and the total for all. Losses of several files add up, because
+    each may ask the same questions. With --delta, epsilon belongs to the pair (epsilon, delta),
+    which adds up. The loss exceeds the tail with a probability of at most delta.
 
     Example: quietcrowd lab budget reports.parquet
 

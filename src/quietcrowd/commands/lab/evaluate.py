@@ -44,8 +44,8 @@ _SCORE_HEADS = {
 class Evaluate:
     """Measure the cost of privacy if truths are known.
 
-    The folder holds answers.csv (columns task, worker, label), truth.csv (task, label) and
-    dataset.json, such as {"kind": "categorical", "domain": ["no", "yes"]}. Overwrites nothing.
+    The directory contains answers.csv (columns task, worker, label), truth.csv (task, label) and
+    dataset.json, such as {"kind": "categorical", "domain": ["no", "yes"]}. It overwrites nothing.
 
     Example: quietcrowd lab evaluate FOLDER -m one-layer,two-layer -e 1,0.5 --trials 100
 

@@ -36,12 +36,13 @@ from quietcrowd.validation import check_proportion, parse_json
 class Poll:
     """Shuffle and count the reports of one question.
 
-    How frequent each answer is follows from the counts and the distribution of the reports: labels,
-    by one-layer or optimal, or sets of labels, by subset-selection.
+    It estimates the frequency of each answer from reports of one-layer, optimal or
+    subset-selection.
 
-    Whoever runs it is the shuffler: it sees who sent which report, and gives out how frequent each
-    answer is, nothing else. Give the files to nobody. It prints two losses: that of a report, which
-    needs no shuffler; and that towards those who see one output alone, with its assumption.
+    The user of this command is the shuffler, who sees the sender of every report and publishes only
+    frequencies. Give the files to no one. It prints two losses. The first is for a report, without
+    a shuffler. The second is for the output, against anyone who sees only this output, with its
+    assumption.
 
     A report may enter only one published output, because the difference of two reveals reports.
     Poll when all reports have arrived. Files NAME.published.json next to the reports prevent

@@ -38,7 +38,7 @@ class Suggest:
         default=None,
     )
     worker: str | None = option(
-        metavar="ID", help="Worker who will answer. Default: a typical worker.", default=None
+        metavar="ID", help="Worker for the answers. Default: a typical worker.", default=None
     )
     method: str | None = method_option(default="noise-aware")
     gold: Path | None = options.GOLD

@@ -207,7 +207,7 @@ def _ranking(
     )
     neighbours = len(ids) - 1
     told = (
-        f"Pairs of neighbours in the ranking that differ, each at a confidence of 95 %: "
+        f"Pairs of neighbors in the ranking that differ, each at a confidence of 95 %: "
         f"{found.distinguished:,} of {neighbours:,}."
     )
     return evolve(found, notes=(told,))
