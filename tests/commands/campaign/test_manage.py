@@ -364,7 +364,7 @@ def test_what_workers_are_told_is_said_when_a_campaign_is_made(run, at_desk, tmp
         errors.split()
     )
     status, one, errors = run(*words, *WORDS, "--min-batch", 3, "--completion-code", "C1 É")
-    assert "reports of at least 3 new workers" in " ".join(errors.split())
+    assert "Minimum batch size per release: 3 new workers." in " ".join(errors.split())
     assert "cannot be opened" not in errors
     assert run("campaign", "open", one)[0] == 0
     held = at_desk.client.get(f"/campaigns/{one}").json()

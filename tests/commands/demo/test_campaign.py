@@ -74,7 +74,7 @@ def test_a_campaign_from_the_first_line_to_ctrl_c(start, tmp_path):
     assert httpx.get(guests[0].partition("#")[0], verify=False, timeout=LONG).status_code == 200
     Client(guests[0], folder=tmp_path / "guest").answer({"statement 01": "yes"})
     assert in_time(lambda: read().json()["participants"] == WORKERS + 1)
-    demo.print_message("")
+    demo.tell("")
     another = demo.until("#c=")[-1].strip()
     assert another not in links
     assert exchanged(another).status_code == 201
