@@ -84,7 +84,7 @@ ADVICE: Mapping[AdviceName, Advice] = MappingProxyType(
             missing="Drop the row.",
             outside="Name it in dataset.json, or drop the row.",
             twice="Drop one of them.",
-            column="The columns of a dataset folder are task, worker and label.",
+            column="The columns of a dataset directory are task, worker and label.",
         ),
     }
 )

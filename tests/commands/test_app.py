@@ -196,7 +196,10 @@ def test_what_nobody_foresaw_is_one_line_too(run, folder, monkeypatch):
         ),
         (["infer", "{folder}/answers.csv"], "the mechanism of these reports is unknown"),
         (["randomize", "{folder}/no.csv", "--labels", "a,b", "-o", "r.csv"], "no such file"),
-        (["infer", "{folder}", "--non-private", "-o", "nowhere/t.csv"], "there is no such folder"),
+        (
+            ["infer", "{folder}", "--non-private", "-o", "nowhere/t.csv"],
+            "there is no such directory",
+        ),
         (
             ["infer", "{folder}", "--non-private", "-o", "{folder}/truth.csv"],
             "write to another file",

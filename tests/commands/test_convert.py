@@ -36,8 +36,8 @@ def test_from_format_to_format_and_back(run):
     assert (status, output) == (0, "")
     assert "dropped rows: rejected answers" not in errors
     assert (
-        "batch.csv: dropped rows: rejected assignments (convert --include-rejected takes them): 1"
-        in errors
+        "batch.csv: dropped rows: rejected assignments (convert --include-rejected includes "
+        "them): 1" in errors
     )
     assert "2 answers written to a.csv." in errors
     for source, target in pairwise(files):
@@ -141,7 +141,7 @@ def test_other_columns_are_told(run, batch):
         (("batch.csv", "./batch.csv", "--question", "animal"), "write to another file"),
         (("batch.csv", "batch.csv.mechanism.json"), "write to another file"),
         (("batch.csv", "a.ods"), "the name must end in one of"),
-        (("batch.csv", "no/a.csv"), "there is no such folder"),
+        (("batch.csv", "no/a.csv"), "there is no such directory"),
         (("batch.csv", "a.csv", "--to", "word"), "format must be one of csv, parquet"),
         (("batch.csv", "a.csv", "--from", "mturc"), "did you mean 'mturk'"),
         (("batch.csv", "a.csv", "--to", "toloka"), "must end in .tsv"),

@@ -243,7 +243,7 @@ def test_errors_of_the_system_name_the_file_first(run, folder, name):
     errors = run("infer", folder, "--non-private", "-o", target)[2]
     assert "Errno" not in errors
     assert errors.startswith("quietcrowd: error: ")
-    assert errors.rstrip().endswith("there is no such folder")
+    assert errors.rstrip().endswith("there is no such directory")
 
 
 @pytest.mark.parametrize("option", ["-o", "--workers-out", "--posterior-out"])

@@ -104,13 +104,13 @@ def test_where_no_file_can_be_put_is_told_beforehand(tmp_path, monkeypatch):
     (tmp_path / "old").write_text("1")
     check_folder(tmp_path / "old")
     (tmp_path / "folder").mkdir()
-    with pytest.raises(FileNotFoundError, match="no such folder"):
+    with pytest.raises(FileNotFoundError, match="no such directory"):
         check_folder(tmp_path / "nowhere" / "new")
     with pytest.raises(IsADirectoryError, match="name a file") as raised:
         check_folder(tmp_path / "folder")
     assert raised.value.filename == str(tmp_path / "folder")
     monkeypatch.setattr(os, "access", lambda path, _: path != tmp_path)
-    with pytest.raises(PermissionError, match="nothing can be written to the folder") as raised:
+    with pytest.raises(PermissionError, match="directory of this file is not writable") as raised:
         check_folder(tmp_path / "new")
     assert raised.value.filename == str(tmp_path / "new")
 

@@ -125,12 +125,12 @@ def test_a_mechanism_that_draws_per_worker_needs_a_guarantee_of_its_own():
 
     drawn = Drawn(domain=COINS, epsilon=1.0)
     assert not drawn.independent_reports
-    with pytest.raises(NotImplementedError, match="Drawn draws for all answers of a worker"):
+    with pytest.raises(NotImplementedError, match="Drawn samples once for all answers"):
         drawn.guarantee(answers=2)
 
 
 def test_what_is_drawn_once_is_not_taken_for_fresh_noise():
-    with pytest.raises(TypeError, match="its worker_channel is not its channel"):
+    with pytest.raises(TypeError, match="its worker_channel differs from its channel"):
 
         class TruthfulOrNoise(RandomizedResponse):
             def draw_workers(self, workers, rng):  # noqa: ARG002

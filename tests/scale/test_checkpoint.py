@@ -151,5 +151,5 @@ def test_a_checkpoint_that_runs_code_is_refused(checkpoint):
 
 
 def test_the_folder_must_exist(checkpoint, tmp_path):
-    with pytest.raises(FileNotFoundError, match="no such folder"):
+    with pytest.raises(FileNotFoundError, match="no such directory"):
         evolve(checkpoint, path=tmp_path / "no" / "c").load()

@@ -303,7 +303,7 @@ def test_no_file_and_what_is_there_already(write, tmp_path):
     with pytest.raises(ParameterError, match="already exists"):
         partition_parquet(path, tmp_path / "s", domain=qc.Categorical(["a", "b", "c"]))
     assert Store.open(tmp_path / "s").fingerprint == store.fingerprint
-    with pytest.raises(FileNotFoundError, match="no such folder"):
+    with pytest.raises(FileNotFoundError, match="no such directory"):
         partition_parquet(path, tmp_path / "no" / "s", domain=DOMAIN)
 
 

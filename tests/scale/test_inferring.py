@@ -196,7 +196,7 @@ def test_what_a_method_cannot_use_it_refuses_as_in_memory(
     ("truths", "workers", "error", "words"),
     [
         ("t.csv", None, FormatError, r"ends in \.parquet"),
-        ("no/t.parquet", None, FileNotFoundError, "no such folder"),
+        ("no/t.parquet", None, FileNotFoundError, "no such directory"),
         ("t.parquet", "w.txt", FormatError, "name that ends in"),
         ("folder.parquet", None, IsADirectoryError, "name a file"),
         ("t.parquet", "folder.parquet", IsADirectoryError, "name a file"),

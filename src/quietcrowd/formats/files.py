@@ -19,13 +19,11 @@ from quietcrowd.validation import parse_json
 def check_folder(path: Path) -> None:
     """Raise OSError if no file can be written to `path`, before long work begins."""
     if not path.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(path.parent))
+        raise FileNotFoundError(errno.ENOENT, "there is no such directory", str(path.parent))
     if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "this is a folder: name a file", str(path))
+        raise IsADirectoryError(errno.EISDIR, "this is a directory; name a file", str(path))
     if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise PermissionError(
-            errno.EACCES, "nothing can be written to the folder that it lies in", str(path)
-        )
+        raise PermissionError(errno.EACCES, "the directory of this file is not writable", str(path))
 
 
 def check_new(path: Path, kind: str = "file") -> None:

@@ -56,8 +56,8 @@ class TaskwiseMechanism(Mechanism):
         draws = cls.draw_workers is not TaskwiseMechanism.draw_workers
         if draws and cls.worker_channel is Mechanism.worker_channel:
             raise TypeError(
-                f"{cls.__name__} draws something once for all cells of a worker: its "
-                "worker_channel is not its channel. Return None, or the distribution of one worker"
+                f"{cls.__name__} samples once for all cells of a worker, so its worker_channel "
+                "differs from its channel. Return None, or the distribution of one worker"
             )
         super().__init_subclass__(**kwargs)
 
@@ -77,8 +77,8 @@ class TaskwiseMechanism(Mechanism):
     ) -> PrivacyGuarantee:
         if self.worker_channel is None:
             raise NotImplementedError(
-                f"{type(self).__name__} draws for all answers of a worker at once: losses do not "
-                "add up, and it needs a separate guarantee"
+                f"{type(self).__name__} samples once for all answers of a worker, so losses do not "
+                "add up. It needs a separate guarantee"
             )
         count = check_counts(answers, tasks, every_task=self.every_task)
         one = self.channel.epsilon

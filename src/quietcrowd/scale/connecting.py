@@ -101,7 +101,7 @@ def _greet(scheduler: str) -> None:
         with ThreadPoolExecutor(1) as pool:  # this thread may already run an event loop
             pool.submit(asyncio.run, greet()).result()
     except Exception as error:  # another kind of server may cause any error
-        reason = str(error) or "something else is there"
+        reason = str(error) or "another service listens there"
         raise ConnectionError(f"no Dask scheduler answers at {scheduler}: {reason}") from None
 
 

@@ -144,8 +144,8 @@ class DaskExecutor(Executor):
                 own, other = versions["client"][package], theirs.get(package)
                 if own != other and (package == "quietcrowd" or name != "scheduler"):
                     raise ConnectionError(
-                        f"{name} of the cluster has {package} {other}, this process {own}: install "
-                        f"{package} {own} there"
+                        f"{name} of the cluster has {package} {other}, but this process has {own}. "
+                        f"Install {package} {own} there"
                     )
         self._alike.update(versions)
 

@@ -19,7 +19,7 @@ def test_targets_are_checked_before_long_work(run, folder, monkeypatch):
     for words in (("-o", "x.ods"), ("-o", folder / "no/x.csv"), ("--plot", folder / "no/x.png")):
         status, _, errors = run("lab", "evaluate", folder, *words)
         assert status == 2
-        assert "suffix" in errors or "name that ends in" in errors or "no such folder" in errors
+        assert "suffix" in errors or "name that ends in" in errors or "no such directory" in errors
 
 
 def test_evaluate_overwrites_nothing(run, folder, tmp_path):

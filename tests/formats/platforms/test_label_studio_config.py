@@ -219,7 +219,7 @@ def test_the_config_of_reports_is_of_all_that_they_can_be(tmp_path, run, monkeyp
         (("a.csv", "--label-config", "c.xml"), "with a name that ends in .json"),
         (("a.csv", "b.json", "--label-config", "b.json"), "named for two outputs"),
         (("a.csv", "b.json", "--label-config", "a.csv"), "is the input"),
-        (("a.csv", "b.json", "--label-config", "no/c.xml"), "no such folder"),
+        (("a.csv", "b.json", "--label-config", "no/c.xml"), "no such directory"),
         (
             ("a.csv", "b.json", "--to", "label-studio-min", "--label-config", "c.xml"),
             "requires an output of Label Studio tasks",

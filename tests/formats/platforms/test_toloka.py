@@ -35,11 +35,11 @@ def rows_of(answers):
 def test_what_was_not_handed_in_or_rejected_is_told(tmp_path):
     path = pool(tmp_path / "p.tsv")
     with pytest.warns(
-        DroppedRowsWarning, match=r"p\.tsv: dropped rows: rejected .*: 1; .* handed in: 1$"
+        DroppedRowsWarning, match=r"p\.tsv: dropped rows: rejected .*: 1; .* submitted: 1$"
     ):
         answers = qc.read_answers(path, DOMAIN)
     assert rows_of(answers) == [["t1", "w1", "cat"], ["t2", "w1", "dog"]]
-    with pytest.warns(DroppedRowsWarning, match=r"dropped rows: rows that were not handed in: 1$"):
+    with pytest.warns(DroppedRowsWarning, match=r"dropped rows: rows that were not submitted: 1$"):
         answers = qc.read_answers(path, DOMAIN, rejected=True)
     assert rows_of(answers)[1] == ["t1", "w2", "dog"]
 

@@ -64,7 +64,7 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
         count = pc.sum(rejected).as_py() or 0
     fields = _answered_fields(path, table.select(answers))
     field = choose_field(path, list(fields), choice.field, _ANSWER)
-    warn_left_out(path, {"rejected assignments (convert --include-rejected takes them)": count})
+    warn_left_out(path, {"rejected assignments (convert --include-rejected includes them)": count})
     labels = pa.array(fields[field], pa.string())
     return pa.table({"task": table[_TASK], "worker": table[_WORKER], "label": labels})
 

@@ -74,9 +74,9 @@ def _handed_in(path: Path, table: pa.Table, *, rejected: bool) -> pa.Table:
     warn_left_out(
         path,
         {
-            "rejected answers (convert --include-rejected takes them)": pc.sum(refused).as_py()
+            "rejected answers (convert --include-rejected includes them)": pc.sum(refused).as_py()
             or 0,
-            "rows that were not handed in": pc.sum(missing).as_py() or 0,
+            "rows that were not submitted": pc.sum(missing).as_py() or 0,
         },
     )
     return table.filter(pc.invert(pc.or_(missing, refused)))
