@@ -76,25 +76,25 @@ def test_the_bound_is_reached_by_randomised_response(flip):
 
 def test_sentences_for_a_worker():
     assert consent_sentences(guarantee(0.25)) == (
-        "About one answer: whoever knows all your others and thought it as likely as not before is "
-        "at most 56.3 % sure of it after. Who does not know them can learn of it from their "
-        "reports, too: then the figure about all together is the limit.",
-        "About all 20 answers together, and a fact that shows in every one of them, as a general "
-        "opinion may: whoever thought it as likely as not before is at most 99.4 % sure of it "
-        "after.",
-        "It shows which questions you answered. Do not leave one out because of what your answer "
-        "is: that would tell of it, beyond these figures.",
+        "About one answer: someone who knows all your other answers and was 50 % sure of it before "
+        "can become at most 56.3 % sure of it. Someone who does not know them can also learn about "
+        "it from their reports. Then the figure for all together is the limit.",
+        "About all 20 answers together, and a fact that shows in every one of them, such as a "
+        "general opinion: someone who was 50 % sure of it before can become at most 99.4 % sure of "
+        "it.",
+        "The reports show which questions you answered. Do not skip a question because of your "
+        "answer to it. That would reveal more about the answer than these figures allow.",
     )
 
 
 def test_priors_are_named():
     one, *_ = consent_sentences(guarantee(), priors=(0.5, 0.9))
     assert (
-        "73.2 % sure of it after; whoever knows all your others and was 90 % sure of it before is "
-        "at most 96.1 % sure of it after. Who does not know them"
+        "73.2 % sure of it; someone who knows all your other answers and was 90 % sure of it "
+        "before can become at most 96.1 % sure of it. Someone who does not know them"
     ) in one
     _, both, _ = consent_sentences(guarantee(0.1), priors=(0.25,))
-    assert "may: whoever was 25 % sure of it before is at most 71.2 % sure of it after." in both
+    assert "opinion: someone who was 25 % sure of it before can become at most 71.2 % sure" in both
 
 
 def test_answers_that_go_together_are_bounded_by_the_second_sentence_alone():
@@ -103,10 +103,10 @@ def test_answers_that_go_together_are_bounded_by_the_second_sentence_alone():
     surest = math.exp(3) / (1 + math.exp(3))
     assert most_sure(loss.epsilon) < surest < most_sure(loss.total_epsilon) + Fraction(1, 10**8)
     one, both, _ = consent_sentences(loss)
-    assert "then the figure about all together is the limit" in one
+    assert "Then the figure for all together is the limit" in one
     assert "95.3 %" in both
     (alone, _) = consent_sentences(guarantee(answers=1))
-    assert alone.startswith("About one answer: whoever")
+    assert alone.startswith("About one answer: someone who was")
 
 
 def test_a_single_answer_has_no_sentence_about_all():
@@ -115,13 +115,13 @@ def test_a_single_answer_has_no_sentence_about_all():
 
 def test_what_is_not_hidden_is_said_so():
     one, both, _ = consent_sentences(guarantee(math.inf))
-    assert one.startswith("About one answer: it is not hidden: no limit worth a number is promised")
-    assert "as a general opinion may: it is not hidden:" in both
+    assert one.startswith("About one answer: this is not protected. No useful limit is promised")
+    assert "such as a general opinion: this is not protected." in both
     _, both, _ = consent_sentences(guarantee(1.0, answers=300))
-    assert both.endswith("and somebody may become practically certain of it.")
+    assert both.endswith("and someone may become practically certain of it.")
 
 
-@pytest.mark.parametrize(("epsilon", "shown"), [(6.9, "99.9 %"), (6.91, "it is not hidden")])
+@pytest.mark.parametrize(("epsilon", "shown"), [(6.9, "99.9 %"), (6.91, "this is not protected")])
 def test_doubts_below_one_in_a_thousand_are_none(epsilon, shown):
     one, *_ = consent_sentences(guarantee(epsilon))
     assert shown in one
@@ -130,12 +130,12 @@ def test_doubts_below_one_in_a_thousand_are_none(epsilon, shown):
 @pytest.mark.parametrize("prior", [1 - 1e-9, 0.9999999])
 def test_who_was_certain_before_does_not_make_it_unhidden(prior):
     one, *_ = consent_sentences(guarantee(0.0), priors=(prior,))
-    assert "not hidden" not in one
-    assert "was 100 % sure of it before is at most 100 % sure of it after" in one
+    assert "not protected" not in one
+    assert "was 100 % sure of it before can become at most 100 % sure of it" in one
     one, *_ = consent_sentences(guarantee(0.1), priors=(0.5, prior))
-    assert "not hidden" not in one
+    assert "not protected" not in one
     one, *_ = consent_sentences(guarantee(40.0), priors=(0.5, prior))
-    assert "it is not hidden" in one
+    assert "this is not protected" in one
 
 
 def test_participation_and_all_tasks():
@@ -144,9 +144,9 @@ def test_participation_and_all_tasks():
     assert both.startswith(
         "About all 10 questions together, answered or not, and a fact that shows"
     )
-    assert both.endswith("is at most 73.2 % sure of it after.")
+    assert both.endswith("can become at most 73.2 % sure of it.")
     assert third == (
-        "Whether you answered a question is limited as an answer to it is. That you take part is "
+        "Whether you answered a question is protected like an answer to it. That you take part is "
         "not hidden."
     )
 
@@ -167,26 +167,29 @@ def test_participation_and_all_tasks():
 def test_chance_is_told(delta, cases):
     tail = TailBound(probability=delta, epsilon=1.2, linked_epsilon=1.2, total_epsilon=3.0)
     one, both, _, last = consent_sentences(guarantee(delta=delta, tail=tail))
-    assert f"that is named beforehand: in at most {cases} of your device's noise more is" in last
-    assert last.endswith("told of some one of your answers is likelier than that.")
-    assert "thought it as likely as one other answer before is at most 76.9 % sure" in one
-    assert "thought it as likely as one other list of answers before is at most 95.3 % sure" in both
+    assert f"that is named beforehand. In at most {cases} of your device's noise, more is" in last
+    assert last.endswith("that more is revealed about at least one of your answers.")
+    assert "before, and otherwise of one other answer, can become at most 76.9 % sure" in one
+    assert "otherwise of one other list of answers, can become at most 95.3 % sure" in both
     assert "fact" not in both
 
 
 def test_figures_beside_a_delta_are_those_of_the_tail():
     tail = TailBound(probability=0.1, epsilon=1.665, linked_epsilon=1.665, total_epsilon=9.0)
     one, *_ = consent_sentences(guarantee(delta=0.1, tail=tail), priors=(0.5, 0.9))
-    assert "one other answer before is at most 84.1 % sure of it after" in one
-    assert "was 90 % sure of it, and else of one other answer, before is at most 98 % sure" in one
+    assert "otherwise of one other answer, can become at most 84.1 % sure of it" in one
+    assert (
+        "was 90 % sure of it before, and otherwise of one other answer, can become at most 98 %"
+        in one
+    )
     assert "73.2" not in one
 
 
 def test_the_first_sentence_is_about_what_linked_answers_share():
     mechanism = qc.RandomizedResponse(domain=YES_NO, epsilon=0.5)
     one, *_ = consent_sentences(mechanism.guarantee(answers=20, linked=4))
-    assert one.startswith("About a fact that up to 4 of your answers share, as those to copies of")
-    assert "(whoever asks says that no more do)" in one
+    assert one.startswith("About a fact that up to 4 of your answers share, such as answers to")
+    assert "(the requester states that no more do)" in one
     assert "at most 88.1 % sure" in one  # of a loss of 2
 
 

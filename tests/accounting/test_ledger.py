@@ -547,7 +547,7 @@ def test_a_ledger_that_claims_to_spare_more_than_is_lost_still_costs_one_answer(
     assert PrivacyLedger.from_json(json.dumps(data)).spent("ann").total_epsilon == 1.0
     for wrong in (-1.0, "1", None, True):
         data["charges"][0][4] = wrong
-        with pytest.raises(FormatError, match="what named tasks lose less"):
+        with pytest.raises(FormatError, match="loss spared by named tasks"):
             PrivacyLedger.from_json(json.dumps(data))
 
 

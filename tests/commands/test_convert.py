@@ -305,7 +305,7 @@ def test_sets_go_through_noise_and_come_back_as_sets(run):
     words = ("--labels", "no,yes", "-e", 4, "-o", "reports.parquet")
     status, _, errors = run("randomize", "questions.parquet", *words)
     assert status == 0
-    assert "loses at most epsilon = 4 about one of them" in " ".join(errors.split())
+    assert "has a privacy loss of at most epsilon = 4 about one of them" in " ".join(errors.split())
     status, _, _ = run(
         "infer", "reports.parquet", "--label-sets-out", "sets.csv", "-o", "truths.csv"
     )

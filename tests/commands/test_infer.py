@@ -17,7 +17,7 @@ def test_a_round_from_answers_to_truths(run, folder, tmp_path):
     )
     assert (status, output) == (0, "")
     assert "360 reports written to" in errors
-    assert "loses at most epsilon = 2" in errors
+    assert "has a privacy loss of at most epsilon = 2" in errors
     assert not qc.read_reports(reports).simulated
     status, output, errors = run("infer", reports, "-o", truths, "--workers-out", workers)
     assert (status, output) == (0, "")

@@ -23,7 +23,7 @@ def test_it_reads_as_one_paragraph_of_80_columns():
     text = str(RandomizedResponse(domain=BINARY, epsilon=1.0).guarantee())
     flowing = " ".join(text.split())
     assert flowing.startswith(
-        "A worker who gives 1 answer loses at most epsilon = 1 about it. "
+        "A worker who gives 1 answer has a privacy loss of at most epsilon = 1 about it. "
         "Whether a task was answered is not protected. The paper's claim of 1 holds. "
     )
     assert max(map(len, text.splitlines())) <= 80

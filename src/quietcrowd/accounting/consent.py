@@ -20,7 +20,7 @@ _DOUBT = Fraction(1, 1000)
 """A worker should not rely on a smaller doubt."""
 
 _NOT_HIDDEN = (
-    "it is not hidden: no limit worth a number is promised, and somebody may become practically "
+    "this is not protected. No useful limit is promised, and someone may become practically "
     "certain of it"
 )
 
@@ -74,9 +74,9 @@ def consent_sentences(
     >>> mechanism = RandomizedResponse(domain=Categorical(["no", "yes"]), epsilon=1.0)
     >>> one, both, participation = consent_sentences(mechanism.guarantee(answers=3))
     >>> print(one.partition(" and ")[0])
-    About one answer: whoever knows all your others
+    About one answer: someone who knows all your other answers
     >>> print(participation.partition(".")[0])
-    It shows which questions you answered
+    The reports show which questions you answered
     """
     if not isinstance(guarantee, PrivacyGuarantee):
         raise ParameterError("privacy.not-a-guarantee", guarantee=guarantee)
@@ -147,20 +147,14 @@ def _percent(probability: Fraction) -> str:
     return f"{shown / 10**digits:.{digits}f}".removesuffix(".0") + " %"
 
 
-def _limits(epsilon: float, priors: Sequence[float], other: str, who: str = "whoever") -> str:
+def _limits(epsilon: float, priors: Sequence[float], other: str, knowing: str = "") -> str:
     """Format the limits; `other` is the alternative fixed beforehand, or "" without chance."""
+    otherwise = f", and otherwise of {other}," if other else ""
     return "; ".join(
-        f"{who} {_before(prior, other)} before is at most {show_most_sure(epsilon, prior)} sure of "
-        "it after"
+        f"someone who {knowing}was {_percent(as_entered(prior))} sure of it before{otherwise} can "
+        f"become at most {show_most_sure(epsilon, prior)} sure of it"
         for prior in priors
     )
-
-
-def _before(prior: float, other: str) -> str:
-    if prior == 0.5:
-        return f"thought it as likely as {other or 'not'}"
-    sure = f"was {_percent(as_entered(prior))} sure of it"
-    return f"{sure}, and else of {other}," if other else sure
 
 
 def _hides_nothing(epsilon: float, priors: Sequence[float]) -> bool:
@@ -174,18 +168,18 @@ def _about_one(guarantee: PrivacyGuarantee, priors: Sequence[float]) -> str:
     what, other = "one answer", "one other answer"
     if guarantee.linked > 1:
         what = (
-            f"a fact that up to {guarantee.linked:,} of your answers share, as those to copies of "
-            "a question do (whoever asks says that no more do)"
+            f"a fact that up to {guarantee.linked:,} of your answers share, such as answers to "
+            "copies of a question (the requester states that no more do)"
         )
         other = "one other list of these answers"
     epsilon = (guarantee.tail or guarantee).linked_epsilon
     if _hides_nothing(epsilon, priors):
         return f"About {what}: {_NOT_HIDDEN}."
-    who = "whoever knows all your others and" if others else "whoever"
-    limits = _limits(epsilon, priors, other if guarantee.tail else "", who)
+    knowing = "knows all your other answers and " * others
+    limits = _limits(epsilon, priors, other if guarantee.tail else "", knowing)
     more = (
-        ". Who does not know them can learn of it from their reports, too: then the figure about "
-        "all together is the limit"
+        ". Someone who does not know them can also learn about it from their reports. Then the "
+        "figure for all together is the limit"
     )
     return f"About {what}: {limits}{more * others}."
 
@@ -198,7 +192,7 @@ def _about_all(guarantee: PrivacyGuarantee, priors: Sequence[float]) -> tuple[st
     if guarantee.tasks is not None:
         what = f"all {count:,} questions together, answered or not"
     if not guarantee.tail:
-        what += ", and a fact that shows in every one of them, as a general opinion may"
+        what += ", and a fact that shows in every one of them, such as a general opinion"
     epsilon = (guarantee.tail or guarantee).total_epsilon
     if _hides_nothing(epsilon, priors):
         return (f"About {what}: {_NOT_HIDDEN}.",)
@@ -209,12 +203,12 @@ def _about_all(guarantee: PrivacyGuarantee, priors: Sequence[float]) -> tuple[st
 def _about_participation(guarantee: PrivacyGuarantee) -> str:
     if guarantee.participation_protected:
         return (
-            "Whether you answered a question is limited as an answer to it is. That you take part "
+            "Whether you answered a question is protected like an answer to it. That you take part "
             "is not hidden."
         )
     return (
-        "It shows which questions you answered. Do not leave one out because of what your answer "
-        "is: that would tell of it, beyond these figures."
+        "The reports show which questions you answered. Do not skip a question because of your "
+        "answer to it. That would reveal more about the answer than these figures allow."
     )
 
 
@@ -230,11 +224,12 @@ def _about_shuffling(
 ) -> tuple[str, ...]:
     if shuffled is None:
         return ()
-    limits = _limits(shuffled.tail, priors, "one other answer")
+    knowing = "sees the one output of the shuffled reports and "
+    limits = _limits(shuffled.tail, priors, "one other answer", knowing)
     return (
-        f"Beyond this, and only if {shuffled.assumption}: of those who see the one output of the "
-        f"shuffled reports, {limits}, but for {_of_draws(shuffled.delta)} of all devices' noise at "
-        "most. If you do not trust in that, count on the figures before alone.",
+        f"In addition, but only if {shuffled.assumption}: {limits}. The exception is at most "
+        f"{_of_draws(shuffled.delta)} of all devices' noise. If you do not trust in this, rely "
+        "only on the figures above.",
     )
 
 
@@ -243,8 +238,8 @@ def _about_chance(guarantee: PrivacyGuarantee) -> tuple[str, ...]:
         return ()
     how = _of_draws(guarantee.tail.probability)
     several = (guarantee.tasks or guarantee.answers) > 1
-    some = " That more is told of some one of your answers is likelier than that." * several
+    some = " It is likelier that more is revealed about at least one of your answers." * several
     return (
         "These figures are limits for one answer, or one list of answers, that is named "
-        f"beforehand: in at most {how} of your device's noise more is told of it.{some}",
+        f"beforehand. In at most {how} of your device's noise, more is revealed about it.{some}",
     )

@@ -36,8 +36,8 @@ Tasks: TypeAlias = "int | Sequence[Any] | pa.Array"
 """Number of tasks, or their ids; a guarantee for given ids can be less than one for any tasks."""
 
 _SENT_UNSEEN = (
-    "what is sent, or withdrawn, depends neither on the answers nor on what was drawn",
-    "random numbers are as good as uniform ones that nobody knows",
+    "sending and withdrawing depend neither on the answers nor on the random draws",
+    "random numbers are as good as uniform ones that no one knows",
 )
 
 ABOUT_TASKS = ("which tasks are answered does not depend on the answers", *_SENT_UNSEEN)
@@ -150,7 +150,7 @@ class PrivacyGuarantee:
         return textwrap.fill(". ".join(sentences) + ".", width=80, break_on_hyphens=False)
 
     def _loss(self) -> str:
-        return f"A worker who {self._who()} loses at most {self._about(self)}"
+        return f"A worker who {self._who()} has a privacy loss of at most {self._about(self)}"
 
     def _loss_by_chance(self) -> tuple[str, str]:
         assert self.tail is not None

@@ -13,8 +13,11 @@ from tests.campaign.promises import PROMISES
 
 import quietcrowd as qc
 from quietcrowd.campaign.terms.canonical import canonical_json
-from quietcrowd.campaign.terms.channels import earlier_document
-from quietcrowd.campaign.terms.configuration import agreed_sentences, build_configuration
+from quietcrowd.campaign.terms.configuration import (
+    agreed_sentences,
+    build_configuration,
+    earlier_members,
+)
 from quietcrowd.campaign.terms.promises import Promises
 from quietcrowd.mechanisms import Mechanism, TwoLayerRandomizedResponse
 
@@ -319,11 +322,10 @@ RENAMED = {
 """Sound channels that are not those of the mechanism: a client that knows it refuses them."""
 
 
-def with_earlier_channel(name):
+def with_earlier_members(name):
     """Return a campaign that was opened before channels had the kinds of today."""
     campaign = VALID[name]
-    channel = earlier_document(campaign.config["channel"])
-    return campaign.saying({**campaign.config, "channel": channel})
+    return campaign.saying({**campaign.config, **earlier_members(campaign.config)})
 
 
 def tampered(name):

@@ -12,7 +12,7 @@ from tests.campaign.conformance.cases import (
     RIDGE,
     campaign_of,
     tampered,
-    with_earlier_channel,
+    with_earlier_members,
 )
 from tests.campaign.conformance.plays import BOTH, LIKE_IT, ONE, OTHER, REFUSED
 from tests.campaign.conformance.server import ORIGIN, OTHER_ORIGIN, Server
@@ -56,7 +56,7 @@ DIFFERENCES = {
         "any sound channel, except sketches that solve a ridge regression; parameters are not read",
     ),
     "channels of earlier campaigns": (
-        "read, with the kinds laplace and bounded, or without a draw per worker",
+        "read, with the kinds laplace and bounded, without a draw per worker, or in earlier words",
         "refused",
     ),
     "answers as texts": (
@@ -149,8 +149,8 @@ def test_parameters_of_a_mechanism(python, page, name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["two-layer", "laplace", "duchi"])
 def test_channels_of_earlier_campaigns(python, page, name):
-    assert python.read(with_earlier_channel(name)) != REFUSED
-    assert page.read(with_earlier_channel(name)) == REFUSED
+    assert python.read(with_earlier_members(name)) != REFUSED
+    assert page.read(with_earlier_members(name)) == REFUSED
 
 
 @pytest.mark.slow

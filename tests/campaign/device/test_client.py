@@ -694,7 +694,7 @@ def test_a_budget_is_kept_by_the_filter_where_tasks_follow_from_reports(device):
     assert fixed.spent("me", 1e-6).total_epsilon < 48
     client = device(NOWHERE, transport=fake, budget=48, delta=1e-6)
     assert client.affordable() == 48
-    assert "by what others reported" in " ".join(client.consent)
+    assert "by the reports of others" in " ".join(client.consent)
 
 
 def test_a_device_keeps_the_tasks_that_it_was_first_given(device):

@@ -6,10 +6,10 @@ from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.promises import PROMISES
 
 from quietcrowd.accounting.consent import consent_sentences
-from quietcrowd.campaign.terms.canonical import canonical_json
+from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
 from quietcrowd.campaign.terms.channels import parse_mechanism
-from quietcrowd.campaign.terms.configuration import build_configuration
-from quietcrowd.campaign.terms.promises import Promises
+from quietcrowd.campaign.terms.configuration import build_configuration, earlier_members
+from quietcrowd.campaign.terms.promises import ALLOTMENTS, Promises
 from quietcrowd.campaign.terms.settings import MAX_REPORTS
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms import Mechanism
@@ -148,3 +148,50 @@ def test_near_copies_share_a_fact_whatever_day_they_are_about():
     told = [json.loads(build(tasks=NONCES, requester_id=32 * "a", as_of=day).text)["linked"]
             for day in (None, "2026-12-01")]  # fmt: skip
     assert told == [6, 6]
+
+
+EARLIER = {
+    "one-layer": "bc4738b3de6f782b",
+    "one-layer with NULL": "bc0d3645295c9078",
+    "sets of labels": "8294c7d786943664",
+    "two-layer": "c0d569baebb3fbda",
+    "optimal": "c8fa122965ef5d57",
+    "laplace": "deec173a76abf8ba",
+    "laplace, filled": "a0c375cff665c302",
+    "laplace with a bit": "a0c375cff665c302",
+    "piecewise": "0814ad22c09eac79",
+    "duchi": "82028f2a5e50b31f",
+    "hybrid": "ff1a21261c0489fd",
+    "matrix factorisation": "0b62763aaba069ff",
+    "matrix factorisation, statistics": "de0ba848131d6e82",
+    "matrix factorisation, ridge": "718b5ca29db8fdfb",
+    "1 workers, 1 days": "db1d2ed6e0dd96be",
+    "1 workers, 90 days": "ee2dc48675eca5f7",
+    "5 workers, 1 days": "e35fa72933398b08",
+    "5 workers, 90 days": "48e3d974b9770924",
+    "random": "f659b88ad08cff25",
+    "suggested": "0de72480e267ce2c",
+    "linked": "fa932b25d14d24d4",
+    "one answer": "808225e4bb56fe78",
+}
+"""Hashes, shortened, of guarantee and consent of campaigns before their sentences changed."""
+
+VARIED = {
+    **{name: {"mechanism": mechanism} for name, mechanism in MECHANISMS.items()},
+    **{
+        f"{least} workers, {days} days": {
+            "promises": Promises(**{**PROMISES, "at_least": least, "retention_days": days})
+        }
+        for least in (1, 5)
+        for days in (1, 90)
+    },
+    **{kind: {"allotment": kind, "answers": 2} for kind in ALLOTMENTS},
+    "linked": {"linked": 3},
+    "one answer": {"answers": 1},
+}
+
+
+@pytest.mark.parametrize("name", EARLIER)
+def test_earlier_campaigns_are_known_by_their_words(name):
+    earlier = earlier_members(json.loads(build(**VARIED[name]).text))
+    assert canonical_hash([earlier["guarantee"], earlier["consent"]]).hex()[:16] == EARLIER[name]

@@ -54,18 +54,18 @@ def test_what_is_missing_is_refused_by_name():
 
 def test_workers_are_told_how_many_wait_and_until_when_all_is_kept():
     shown, withdrawn, kept = promises(at_least=5, retention_days=1).sentences
-    assert "at least 5 new workers at a time, and yours wait until then" in shown
-    assert "anyone who tries to join with your invite learns whether it was used" in shown
-    assert "If fewer than 5 wait when the campaign closes, theirs are never shown" in shown
-    assert "invents workers to make up the number defeats it" in shown
-    assert "deletes your reports at once; whoever asks sees that with the next workers" in withdrawn
+    assert "at least 5 new workers at a time. Until then yours wait" in shown
+    assert "trying to join with your invite reveals whether it was used" in shown
+    assert "If fewer than 5 wait when the campaign closes, their reports are never shown" in shown
+    assert "defeat it by inventing workers to reach the number" in shown
+    assert "reports at once. The requester sees that with the next workers" in withdrawn
     assert "1 day after the campaign closes" in kept
 
 
 def test_workers_are_told_where_nobody_waits():
     shown, withdrawn, kept = promises(retention_days=3_000).sentences
-    assert "shown your reports as soon as you send them" in shown
-    assert withdrawn.endswith("at once, and whoever asks can see that.")
+    assert "sees your reports as soon as you send them" in shown
+    assert withdrawn.endswith("at once. The requester can see that.")
     assert "3,000 days after" in kept
 
 
@@ -101,9 +101,9 @@ def test_a_worker_is_told_where_tasks_follow_from_what_others_reported():
     }
     assert said["random"] != said["suggested"]
     for words in (
-        "by what others reported and whoever asks is shown by then",
-        "Your own answers do not decide what you are asked",
-        "cannot check how it draws",
+        "by the reports of others that the requester can see by then",
+        "Your answers do not decide which questions you get",
+        "cannot check the draw",
         "which truths the reports of others had left open",
     ):
         assert words in said["suggested"]

@@ -39,7 +39,7 @@ def test_a_campaign_from_the_first_command_to_the_last(run, at_desk, server, tmp
     assert (draft["tasks"], draft["linked"]) == (3, 2)
     opened = run("campaign", "open", one)
     assert opened[0] == 0
-    assert "as likely as not" in opened[2]
+    assert "50 % sure of it before" in opened[2]
     links = run("campaign", "invites", "create", one, "--count", 3)[1].splitlines()
     for link in links:
         address, invite = link.split("#i=")

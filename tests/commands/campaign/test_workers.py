@@ -105,7 +105,7 @@ def test_a_last_day_is_named_changed_and_taken_back(run, at_desk, tmp_path):
         "--closes-on", "2099-12-31", "--open-to-all", "--max-workers", 70,
     )  # fmt: skip
     campaign = made[1].strip()
-    assert "anyone who has the link can take part" in made[2]
+    assert "anyone with the link can take part" in made[2]
     url = f"/campaigns/{campaign}"
     document = at_desk.client.get(url).json()
     assert (document["closes_on"], document["max_participants"]) == ("2099-12-31", 70)

@@ -39,7 +39,8 @@ def test_shares_into_a_pipe_and_both_losses(run, reports):
     assert frame["share"].sum() == pytest.approx(1)
     words = " ".join(errors.split())
     assumed = "This assumes that the shuffler is honest"
-    assert words.index("loses at most epsilon = 2 ") < words.index(assumed)
+    loss = words.index("has a privacy loss of at most epsilon = 2 ")
+    assert loss < words.index(assumed)
     assert "at least 80 of the reports" in words
     assert "each report enters only one published output" in words
     assert "Anyone who sees only this output learns at most" in words

@@ -209,7 +209,7 @@ def test_the_loop_as_printed_warns(run, claims, tmp_path):
         "quietcrowd: note: the privacy loss of the paper's loop is unbounded: do not share its "
         "output\n"
     )
-    assert "loses at most epsilon = inf" in text
+    assert "has a privacy loss of at most epsilon = inf" in text
     text = run(claims, *words, "-o", tmp_path / "s.csv", "--json")[1]
     assert json.loads(text)["guarantee"]["epsilon"] is None
     text = run(claims, *words, "-o", tmp_path / "s.csv")[1]

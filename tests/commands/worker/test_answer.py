@@ -108,10 +108,10 @@ def test_a_worker_answers_goes_back_and_sends(run, types, link):
     assert "The requester wrote the text after |: | Birds | Look at | the sky." in shown
     assert f"| Requester: {PROMISES['requester']} | Contact: {PROMISES['contact']}" in shown
     assert f"| Purpose: {PROMISES['purpose']} " in shown
-    assert "deletes your reports, and all else that it holds of you, 30 days after" in shown
+    assert "deletes your reports and everything else it has about you 30 days after" in shown
     assert "\x1b" not in output
     assert "at most 1 about one answer if the others are known, and 3 about all" in shown
-    assert "whoever thought it as likely as not before is at most 95.3 % sure" in shown
+    assert "someone who was 50 % sure of it before can become at most 95.3 % sure" in shown
     assert "has used epsilon = 0 of a budget of 5; after this campaign it will be at most 3." in (
         shown
     )

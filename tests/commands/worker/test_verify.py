@@ -40,7 +40,7 @@ def test_a_changed_page_is_told_in_a_line(run, server, page, monkeypatch):
     assert status == 1
     told, saved = output.splitlines()
     assert told == (
-        f"{page}: is another file: {changed.integrity}, in this release {WORKER_PAGE.integrity}"
+        f"{page}: differs: {changed.integrity}, in this release {WORKER_PAGE.integrity}"
     )
     assert saved.startswith("saved page: SHA-384 ")
     assert "1 difference. Do not answer there." in errors

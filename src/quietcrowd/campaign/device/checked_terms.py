@@ -15,7 +15,7 @@ from typing import Any, Literal
 from attrs import field, frozen
 
 from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
-from quietcrowd.campaign.terms.channels import earlier_document, usable_mechanism
+from quietcrowd.campaign.terms.channels import usable_mechanism
 from quietcrowd.campaign.terms.configuration import (
     ALLOTTING_VERSION,
     FIRST_VERSION,
@@ -24,6 +24,7 @@ from quietcrowd.campaign.terms.configuration import (
     campaign_guarantee,
     check_as_of,
     describe_campaign,
+    earlier_members,
     hash_tasks,
     loss_of_tasks,
 )
@@ -118,15 +119,16 @@ class Terms:
             stated["total_epsilon"] = _said_loss(config, mechanism)
             stated["allotment"] = _allotment(config, mechanism)
             expected = describe_campaign(**stated)
-            earlier = earlier_document(expected["channel"])
+            earlier = earlier_members(expected)
         except CampaignError:
             raise
         except (QuietcrowdError, ArithmeticError) as error:
             raise CampaignError(
                 "campaign.mechanism-unusable", reason=one_line(str(error))
             ) from None
-        if _hash(config.get("channel")) == _hash(earlier):
-            expected["channel"] = earlier
+        for name, member in earlier.items():
+            if _hash(config.get(name)) == _hash(member):
+                expected[name] = member
         _compare(config, expected)
         closes_on = document.get("closes_on")
         is_day = isinstance(closes_on, str) and _DAY.fullmatch(closes_on)

@@ -1,16 +1,19 @@
 """Configurations: what workers agree to, fixed and hashed when a campaign opens."""
 
 import hashlib
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 from attrs import evolve, frozen
 
 from quietcrowd.accounting.consent import consent_sentences
 from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
-from quietcrowd.campaign.terms.channels import report_rule
+from quietcrowd.campaign.terms.channels import earlier_document, report_rule
 from quietcrowd.campaign.terms.near_copies import largest_group
 from quietcrowd.campaign.terms.promises import Allotment, Promises
 from quietcrowd.campaign.terms.settings import MAX_REPORTS
@@ -194,6 +197,30 @@ def _privacy(
         },
         "consent": agreed_sentences(guarantee, promises, allotment, as_of),
     }
+
+
+def earlier_members(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return members as older campaigns contain them, which devices can still answer."""
+    guarantee = config["guarantee"]
+    return {
+        "channel": earlier_document(config["channel"]),
+        "guarantee": {**guarantee, "assumptions": _in_earlier_words(guarantee["assumptions"])},
+        "consent": _in_earlier_words(config["consent"]),
+    }
+
+
+def _in_earlier_words(sentences: Iterable[str]) -> tuple[str, ...]:
+    for now, earlier in _earlier_words().items():
+        sentences = [sentence.replace(now, earlier) for sentence in sentences]
+    return tuple(sentences)
+
+
+@cache
+def _earlier_words() -> Mapping[str, str]:
+    """Return parts of sentences and their earlier wording, in the order of replacement."""
+    file = files("quietcrowd.campaign.terms") / "earlier_sentences.json"
+    words: dict[str, str] = json.loads(file.read_text("utf-8"))
+    return words
 
 
 def agreed_sentences(

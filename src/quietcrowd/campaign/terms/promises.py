@@ -20,8 +20,8 @@ from quietcrowd.mechanisms import Mechanism
 from quietcrowd.validation import check_text, checked_by, whole_number
 
 ANYONE = (
-    "anyone who has the link can take part, and as often as they like: some of these workers may "
-    "be invented, and agree with each other. Take invites where that matters"
+    "anyone with the link can take part, as often as they like: some of these workers may be "
+    "invented, and agree with each other. Use invites if that matters"
 )
 """The warning, as the middle of a sentence."""
 
@@ -90,34 +90,34 @@ PROMISED = tuple(Promises.__annotations__)
 def _shown(least: int) -> str:
     if least == 1:
         return (
-            "Whoever asks is shown your reports as soon as you send them, and when you join: who "
-            "looks before and after sees which are yours."
+            "The requester sees when you join, and sees your reports as soon as you send them. By "
+            "looking before and after, the requester can see which reports are yours."
         )
     return (
-        f"Whoever asks is shown the reports of at least {least:,} new workers at a time, and yours "
-        "wait until then. Until then, the server does not show whether you have joined or "
-        "answered. Exception: anyone who tries to join with your invite learns whether it was "
-        f"used. If fewer than {least:,} wait when the campaign closes, theirs are never shown. The "
-        "server sees to that, and this device cannot check it; whoever asks and invents workers to "
-        "make up the number defeats it."
+        f"The requester sees the reports of at least {least:,} new workers at a time. Until then "
+        "yours wait, and the server does not show whether you have joined or answered. One "
+        "exception: trying to join with your invite reveals whether it was used. If fewer than "
+        f"{least:,} wait when the campaign closes, their reports are never shown. The server "
+        "ensures this, and this device cannot check it. A requester can defeat it by inventing "
+        "workers to reach the number."
     )
 
 
 def _withdrawn(least: int) -> str:
-    at_once = "If you withdraw, the server deletes your reports at once"
+    at_once = "If you withdraw, the server deletes your reports at once. The requester"
     if least == 1:
-        return f"{at_once}, and whoever asks can see that."
+        return f"{at_once} can see that."
     return (
-        f"{at_once}; whoever asks sees that with the next workers who are shown, or when the "
-        "campaign closes. After closing it can be seen at once."
+        f"{at_once} sees that with the next workers shown, or when the campaign closes. After "
+        "closing, it can be seen at once."
     )
 
 
 def _kept(days: int) -> str:
     count = "1 day" if days == 1 else f"{days:,} days"
     return (
-        f"The server deletes your reports, and all else that it holds of you, {count} after the "
-        "campaign closes. What whoever asks has taken out by then is theirs to delete."
+        f"The server deletes your reports and everything else it has about you {count} after the "
+        "campaign closes. Deleting copies made before then is up to the requester."
     )
 
 
@@ -129,17 +129,18 @@ those for which further reports are expected to help most, given the visible res
 without results."""
 
 _DRAWN = {
-    "random": "at random, whoever you are: among those that the fewest were asked until then.",
-    "suggested": "whoever you are: those where further answers are expected to help most, by what "
-    "others reported and whoever asks is shown by then, and among equal ones at random. As long as "
-    "nothing is shown, all are asked evenly. Your own answers do not decide what you are asked.",
+    "random": "It draws at random from the questions asked least often so far.",
+    "suggested": "It picks those for which more answers are expected to help most, and draws at "
+    "random among equal ones. It judges this by the reports of others that the requester can see "
+    "by then. As long as none are shown, all questions are asked equally often. Your answers do "
+    "not decide which questions you get.",
 }
 
 _COMPARED = {
-    "random": "As all are asked evenly, which ones you answer can tell whoever compares them with "
-    "those of others about when you joined.",
-    "suggested": "Which ones you answer can tell whoever compares them with those of others about "
-    "when you joined, and which truths the reports of others had left open by then.",
+    "random": "All questions are asked equally often. Comparing your questions with those of "
+    "others can therefore reveal about when you joined.",
+    "suggested": "Comparing your questions with those of others can reveal about when you joined, "
+    "and which truths the reports of others had left open by then.",
 }
 
 
@@ -175,7 +176,7 @@ class Allotment:
         """The text that a worker agrees to."""
         return (
             f"You are asked {self.answers:,} of the {self.tasks:,} questions, and this device "
-            f"answers no others. The server draws them as you join, {_DRAWN[self.kind]} This "
-            "device cannot check how it draws, and sees to it that they stay the same. "
-            f"{_COMPARED[self.kind]}"
+            "answers no others. The server draws them when you join, in the same way for everyone. "
+            f"{_DRAWN[self.kind]} This device cannot check the draw, but ensures that your "
+            f"questions stay the same. {_COMPARED[self.kind]}"
         )

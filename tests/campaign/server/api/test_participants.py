@@ -20,7 +20,7 @@ from quietcrowd.campaign.terms.tokens import new_token, token_hash, withdrawn_ha
 def test_a_worker_can_check_what_is_agreed_to(desk):
     guest = desk.guest(desk.campaign())
     assert canonical_hash(guest.config).hex() == guest.config_hash
-    assert any("as likely as not" in sentence for sentence in guest.config["consent"])
+    assert any("50 % sure of it before" in sentence for sentence in guest.config["consent"])
 
 
 def test_a_draft_is_not_public(server, desk):
