@@ -14,6 +14,9 @@ ROUNDS ?= 2000
 # pip takes the newest release of what is required with an extra, unless the lock names the extra too.
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-strip-extras --python-version 3.11 --no-header
 
+# Container images often set it; then each process of the tests would compile the package again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast docs nightly sanitize postgresql prometheus nginx pgbouncer mmdebstrap chromium check types format screenshots dist bench lock clean python compiler core
 

@@ -274,7 +274,7 @@ def test_frames_say_what_is_public(released):
     assert released.unreleased.to_dict("records") == [
         {"task": "t00001", "users": 2, "reason": "2 of at least 5 users"}
     ]
-    assert "2 tasks, 1 refused, simulated" in repr(released)
+    assert "2 tasks, 1 rejected, simulated" in repr(released)
     assert released.claims_as("pyarrow").column_names == ["task", "claim"]
     with pytest.raises(ParameterError, match="backend"):
         released.claims_as("spark")

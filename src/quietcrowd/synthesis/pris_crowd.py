@@ -84,7 +84,7 @@ class PrisCrowd(Parameters):
     >>> round(density.guarantee(delta=1e-6).epsilon, 2)
     6.31
     >>> density.release(random_state=0)
-    SyntheticClaims(16 claims about 5 tasks, 0 refused, simulated)
+    SyntheticClaims(16 claims about 5 tasks, 0 rejected, simulated)
     """
 
     def guarantee(

@@ -215,12 +215,17 @@ def test_near_copies_of_the_same_letters_are_no_look_alikes():
     assert look_alike_tasks(tasks_of({"ask": "Is it?"}, {"ask": "is it"}, {"ask": "No"})) == ()
 
 
-BY_SKELETON = {}
-for code in range(0x110000):
-    if not 0xD800 <= code < 0xE000:
-        BY_SKELETON.setdefault(skeleton(chr(code)), []).append(chr(code))
-LOOK_ALIKES = [letters for letters in BY_SKELETON.values() if len(letters) > 1]
-PAIRS = st.sampled_from(LOOK_ALIKES).flatmap(
+@st.deferred
+def look_alikes():
+    """Lists of letters with one skeleton; finding them takes seconds, so not at import."""
+    by_skeleton = {}
+    for code in range(0x110000):
+        if not 0xD800 <= code < 0xE000:
+            by_skeleton.setdefault(skeleton(chr(code)), []).append(chr(code))
+    return st.sampled_from([letters for letters in by_skeleton.values() if len(letters) > 1])
+
+
+PAIRS = look_alikes.flatmap(
     lambda letters: st.tuples(st.sampled_from(letters), st.sampled_from(letters))
 )
 SAME = st.characters(exclude_categories=["Cs"]).map(lambda letter: (letter, letter))

@@ -49,7 +49,7 @@ class Basic:
     >>> Basic(epsilon=1.0).release(make_crowd(
     ...     kind="sensors", tasks=5
     ... ).answers, np.random.default_rng(0))
-    SyntheticClaims(300 claims about 5 tasks, 0 refused, simulated)
+    SyntheticClaims(300 claims about 5 tasks, 0 rejected, simulated)
     """
 
     epsilon: float = field(converter=number, validator=positive)
@@ -118,7 +118,7 @@ class Histogram:
     >>> from quietcrowd import make_crowd
     >>> method = Histogram(epsilon=1.0, bin_width=0.5)
     >>> method.release(make_crowd(kind="sensors", tasks=5).answers, np.random.default_rng(0))
-    SyntheticClaims(150 claims about 5 tasks, 0 refused, simulated)
+    SyntheticClaims(150 claims about 5 tasks, 0 rejected, simulated)
     """
 
     epsilon: float = field(converter=number, validator=positive)
