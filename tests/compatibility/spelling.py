@@ -38,6 +38,8 @@ def in_hex(value: Any) -> Any:
 
 RENAMED = {
     "worker_epsilon": "total_epsilon",
+    "exact_worker_epsilon": "exact_total_epsilon",
+    "proven_worker_epsilon": "proven_total_epsilon",
     "quality_low": "accuracy_low",
     "quality_high": "accuracy_high",
     "sigma": "error_sd",
