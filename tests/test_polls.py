@@ -151,9 +151,9 @@ def test_consent_says_the_assumption_last():
     *local, last = consent_sentences(told.local, shuffled=told)
     assert tuple(local) == consent_sentences(told.local)
     assert told.assumption in last
-    assert last.startswith("Beyond this, and only if ")
+    assert last.startswith("In addition, but only if ")
     assert "one of 1,000,000 draws" in last
-    assert "count on the figures before alone" in last
+    assert "rely only on the figures above" in last
     sure = float(last.partition("at most ")[2].partition(" %")[0]) if "at most " in last else 0
     assert 50 < sure < 60
 
