@@ -89,7 +89,7 @@ def test_a_requester_sees_who_is_excluded_and_that_workers_may_be_invented(perso
     assert len(rows) == 3
     page = requester.page
     page.get_by_text("2 workers, by pseudonym. 1 more excluded").wait_for()
-    page.get_by_text("Anyone who has the link can take part").wait_for()
+    page.get_by_text("Anyone with the link can take part").wait_for()
     page.get_by_text("the link, repeatedly: workers may be fake").wait_for()
     page.get_by_text("at the end of 2099-12-31 (UTC)").wait_for()
     assert requester.told == []
