@@ -28,16 +28,16 @@ def noise_sentences(mechanism: Mechanism, tasks: int) -> tuple[str, ...]:
     channel: Any = mechanism.channel
     match channel.kind:
         case "table":
-            distribution = _of_labels(mechanism, channel)
+            sentences = _of_labels(mechanism, channel)
         case "shift":
-            distribution = _of_numbers(mechanism, channel)
+            sentences = _of_numbers(mechanism, channel)
         case "weights":
-            distribution = _of_bounds(channel.distribution)
+            sentences = _of_bounds(channel.distribution)
         case "sets":
-            distribution = _of_sets(mechanism, channel.distribution)
+            sentences = _of_sets(mechanism, channel.distribution)
         case _:
-            distribution = _of_sums(channel, tasks)
-    return (*distribution, _again(mechanism))
+            sentences = _of_sums(channel, tasks)
+    return (*sentences, _again(mechanism))
 
 
 def _again(mechanism: Mechanism) -> str:
@@ -113,19 +113,19 @@ def _of_labels(mechanism: Mechanism, channel: TableChannel) -> tuple[str, ...]:
     least, most = show_share(min(others)), show_share(max(others))
     of_others = f"in {most}" if least == most else f"in {least} to {most}"
     which = "as the other" if len(others) == 1 else "as each of the others"
-    distribution = [
+    sentences = [
         f"An example: the answer {name!r} is reported as {reports[often]!r} in "
         f"{show_share(table[0, often])} of all cases, and {which} {of_others}."
     ]
     if channel.per_worker is not None:
         fewest = len(others) * channel.per_worker.bounds[0] / TOTAL
         least_replaced = f"No device replaces fewer than {show_share(fewest)}."
-        distribution.append(
+        sentences.append(
             "This is the average over all devices. Each device draws once, for all its answers, "
             "how often it replaces an answer. "
             + ("Some replace almost none." if fewest < _ALMOST_NONE else least_replaced)
         )
-    return tuple(distribution)
+    return tuple(sentences)
 
 
 def _of_bounds(bounded: BoundedDistribution) -> tuple[str, ...]:
@@ -161,18 +161,18 @@ def _of_numbers(mechanism: Mechanism, channel: LaplaceChannel) -> tuple[str, ...
     grid = channel.grid
     half, most = (grid.step * channel.noise.within(share) for share in (_HALF, _MOST))
     middle = (grid.low + grid.high) / 2
-    distribution = [
+    sentences = [
         f"Noise is added to each number. Half of all reports lie within {half:.3g} of the answer, "
         f"and 19 of 20 within {most:.3g}. An example: the answer {middle:.4g} becomes a report "
         f"from {middle - most:.4g} to {middle + most:.4g} in 19 of 20 cases."
     ]
     if mechanism.every_task:
-        distribution.append("A question without an answer also gets a number with noise.")
+        sentences.append("A question without an answer also gets a number with noise.")
     bit = channel.participation
     if bit is not None:
         spread = bit.grid.step * bit.noise.within(_MOST)
-        distribution.append(
+        sentences.append(
             "With it, your device sends a noisy 1 if you answered, or a noisy 0 if not. 19 of 20 "
             f"lie within {spread:.3g} of the 1 or 0."
         )
-    return tuple(distribution)
+    return tuple(sentences)
