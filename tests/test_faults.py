@@ -8,20 +8,20 @@ SOURCE = ROOT / "src" / "quietcrowd"
 
 HARMLESS = """
 [harmless]
-file = "campaign/server/service.py"
-old = "Return a 304 response."
-new = "Return a response of 304."
-tests = ["tests/campaign/server/test_service.py::test_what_is_known_is_not_sent_again"]
+file = "validation.py"
+old = "a number above 0 and below 1"
+new = "a number between 0 and 1"
+tests = ["tests/test_validation.py::test_names"]
 why = "No one reads another docstring."
 """
 
 GRAVE = """
 [grave]
-file = "campaign/server/service.py"
-old = "if_none_match == \\"*\\" or"
-new = ""
-tests = ["tests/campaign/server/test_service.py::test_what_is_known_is_told_by_its_tag"]
-why = "A client gets again what it has."
+file = "validation.py"
+old = "0 < float(value) < 1"
+new = "0 <= float(value) < 1"
+tests = ["tests/test_validation.py::test_a_proportion_is_above_0_and_below_1"]
+why = "A share of 0 divides by 0 later."
 """
 
 
@@ -53,16 +53,16 @@ def test_a_fault_that_survives_is_told(tmp_path, capsys):
     ("old", "new", "told"),
     [
         ("of no file", "", "contains the old text 0 times"),
-        ("def require_st", "def require_st", "contains the old text 2 times"),
-        ("return if_none", "return return if_none", "invalid syntax"),
+        ("def check_p", "def check_p", "contains the old text 2 times"),
+        ("return validate", "return return validate", "invalid syntax"),
     ],
 )
 def test_a_fault_that_fits_no_longer_is_told(tmp_path, capsys, monkeypatch, old, new, told):
     monkeypatch.setattr("tests.faults.run_tests", lambda *_: (0, ""))
     listed = tmp_path / "faults.toml"
     listed.write_text(
-        f'[stale]\nfile = "campaign/server/service.py"\nold = "{old}"\nnew = "{new}"\n'
-        'tests = ["tests/campaign/server/test_service.py"]\nwhy = "It is stale."\n'
+        f'[stale]\nfile = "validation.py"\nold = "{old}"\nnew = "{new}"\n'
+        'tests = ["tests/test_validation.py"]\nwhy = "It is stale."\n'
     )
     assert main(["stale"], listed) == 1
     printed = capsys.readouterr().out
