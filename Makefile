@@ -116,6 +116,7 @@ lock: $(VENV)/.locked ## write requirements.lock, deploy/requirements.lock and b
 
 clean: ## remove what the other targets made
 	rm -rf $(VENV) $(PEERS) .mypy_cache .pytest_cache .ruff_cache .benchmarks .coverage* build dist docs/research
+	find src tests research benchmarks docs examples -name __pycache__ -prune -exec rm -rf {} +
 
 python:
 	@$(or $(PYTHON),false) -c '$(SUPPORTED)' 2>/dev/null || { echo "quietcrowd needs Python 3.11, 3.12, 3.13 or 3.14 on the PATH (Debian: apt-get install python3 python3-venv)." >&2; exit 2; }

@@ -230,7 +230,7 @@ def _sort(
                 skipped=reader.skipped,
             )
     except AnsweredTwiceError as error:
-        raise _repeated_rows(source, error.task, workers[error.worker]) from None
+        raise _repeated_rows_error(source, error.task, workers[error.worker]) from None
     except pa.ArrowException as error:
         raise FormatError(
             "formats.ids-incompatible", names=_names(source), reason=one_line(error)
@@ -262,7 +262,7 @@ def _routed(tasks: Sequence[Any], partitions: int) -> dict[int, list[Any]]:
     return routed
 
 
-def _repeated_rows(source: Source, task: pa.Scalar, worker: pa.Scalar) -> AnswerError:
+def _repeated_rows_error(source: Source, task: pa.Scalar, worker: pa.Scalar) -> AnswerError:
     places: list[tuple[Path, int]] = []
     for rows in source.rows():
         columns = rows.columns

@@ -18,10 +18,10 @@ from quietcrowd.campaign.store.opening import (
     begin_new,
     migrate,
     only_server,
-    open_with_running_server,
     pending,
     ready_database,
     require_current,
+    require_current_while_serving,
 )
 from quietcrowd.campaign.store.restore import restore
 from quietcrowd.campaign.store.result_pages import KINDS
@@ -135,10 +135,10 @@ def revision(database):
 
 def test_what_is_new_gets_its_tables(database):
     settings = Settings(database=f"sqlite:///{database.path}")
-    open_with_running_server(database, settings)
+    require_current_while_serving(database, settings)
     assert revision(database) == newest_revision()
     with only_server(database.path):
-        open_with_running_server(database, settings)
+        require_current_while_serving(database, settings)
 
 
 @pytest.mark.grid
@@ -168,14 +168,14 @@ def test_no_tables_are_made_below_a_server(database):
         only_server(database.path),
         pytest.raises(ParameterError, match="Stop it first"),
     ):
-        open_with_running_server(database, Settings(database=f"sqlite:///{database.path}"))
+        require_current_while_serving(database, Settings(database=f"sqlite:///{database.path}"))
     assert revision(database) is None
 
 
 def test_an_older_database_is_changed_by_nobody_who_was_not_asked_to(database):
     upgrade_to(database, "0001")
     settings = Settings(database=f"sqlite:///{database.path}")
-    for use in (lambda one: open_with_running_server(one, settings), require_current):
+    for use in (lambda one: require_current_while_serving(one, settings), require_current):
         with pytest.raises(FormatError, match="quietcrowd admin migrate"):
             use(database)
     with pytest.raises(FormatError, match="quietcrowd admin migrate"), ready_database(settings):
@@ -255,7 +255,7 @@ def start(settings):
 
 def refused(settings, match):
     opened = Database.open(settings.database)
-    for use in (start, accept_loss, lambda one: open_with_running_server(opened, one)):
+    for use in (start, accept_loss, lambda one: require_current_while_serving(opened, one)):
         with pytest.raises(ParameterError, match=match) as caught:
             use(settings)
         assert "serve --new" in str(caught.value)

@@ -156,7 +156,7 @@ def require_current(database: Database) -> None:
         migrate(database)
 
 
-def open_with_running_server(database: Database, settings: Places) -> None:
+def require_current_while_serving(database: Database, settings: Places) -> None:
     """Call `require_current` without interfering with a running server."""
     with _one_sentence(database):
         require_first_start(database, settings)

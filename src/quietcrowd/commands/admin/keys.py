@@ -49,12 +49,12 @@ class CreateKey(WithJournal):
         """Create the key, and print it."""
         require_server()
         from quietcrowd.campaign.store.database import Database
-        from quietcrowd.campaign.store.opening import open_with_running_server
+        from quietcrowd.campaign.store.opening import require_current_while_serving
         from quietcrowd.campaign.store.requesters import issue_key
 
         end = None if self.days is None else int(time.time()) + self.days * 86_400
         opened = Database.open(self.database)
-        open_with_running_server(opened, self.settings())
+        require_current_while_serving(opened, self.settings())
         typer.echo(issue_key(opened, self.name, replace=self.replace, expires_at=end))
         opened.close()
 
