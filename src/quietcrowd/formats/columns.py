@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from attrs import frozen
@@ -106,3 +107,40 @@ def check_plain_columns(path: Path, table: pa.Table, name: str) -> None:
             name=name,
             column_names=", ".join(table.column_names),
         )
+
+
+def id_text(path: Path, place: str, name: str, value: Any) -> str:
+    """Return an id as text; raise FormatError unless it is a text or a whole number."""
+    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+        raise FormatError("formats.id-invalid", path=path, place=place, name=name, value=value)
+    return str(value)
+
+
+TIME = "time"
+"""Optional column of a platform's answers, for `in_time_order`: numbers, or texts in ISO 8601."""
+
+
+def in_time_order(table: pa.Table) -> pa.Table:
+    """Order repeated answers of a worker to a task by `TIME`, which is dropped.
+
+    Other rows stay in their places. A missing time comes first.
+
+    Examples
+    --------
+    >>> rows = {"task": ["p", "q", "p"], "worker": ["a", "a", "a"], "label": ["new", "", "old"]}
+    >>> in_time_order(pa.table({**rows, "time": ["2024-02", None, "2024-01"]}))["label"].to_pylist()
+    ['old', '', 'new']
+    """
+    if TIME not in table.column_names:
+        return table
+    times = table[TIME].to_pylist()
+    places: dict[tuple[Any, Any], list[int]] = {}
+    pairs = zip(table["task"].to_pylist(), table["worker"].to_pylist(), strict=True)
+    for place, pair in enumerate(pairs):
+        places.setdefault(pair, []).append(place)
+    order = list(range(len(table)))
+    for rows in places.values():
+        by_time = sorted(rows, key=lambda row: (times[row] is not None, times[row]))
+        for place, row in zip(rows, by_time, strict=True):
+            order[place] = row
+    return table.drop_columns([TIME]).take(order)

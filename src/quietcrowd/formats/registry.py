@@ -13,7 +13,7 @@ from attrs import frozen
 
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.formats import files
-from quietcrowd.formats.columns import Choice, resolve
+from quietcrowd.formats.columns import Choice, in_time_order, resolve
 from quietcrowd.frames import as_frame, mark_of
 from quietcrowd.validation import did_you_mean, one_line
 
@@ -177,10 +177,11 @@ def read_table(
     if kind.platform:
         if not set(columns) <= {"task", "worker", "label"}:
             raise ParameterError("formats.columns-are-known", path=path, title=kind.title)
-        return _read(path, kind, kind.load().read, columns, choice)
-    if choice != Choice():
+        table: pa.Table = in_time_order(_read(path, kind, kind.load().read, columns, choice))
+    elif choice != Choice():
         raise ParameterError("formats.options-of-platforms", path=path)
-    table: pa.Table = _read(path, kind, kind.load().read, columns)
+    else:
+        table = _read(path, kind, kind.load().read, columns)
     for name in columns[:-1] if sets else columns:
         _check_cells(path, table.schema, name)
     return table
