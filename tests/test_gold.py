@@ -64,7 +64,7 @@ def test_unknown_tasks_are_named_and_left_out():
 
 def test_truths_of_other_tasks_alone_are_an_error():
     with pytest.raises(
-        AnswerError, match=r"row 0: task 'x' is not in the answers, nor is any other"
+        AnswerError, match=r"row 0: task 'x' is not in the answers, and neither is any other"
     ):
         qc.error_rate(estimate(), {"x": "a"})
 

@@ -123,7 +123,7 @@ def _check_found(names: pa.ChunkedArray, places: npt.NDArray[np.intp]) -> npt.ND
         raise KnownTruthError(
             "answers.gold-tasks-unknown",
             row=row,
-            advice=", or give the answers the full list with tasks=.",
+            advice=", or pass all names as tasks= when you create the answers.",
             task=names[row].as_py(),
         )
     shown = ", ".join(repr(names[int(row)].as_py()) for row in strangers[:MOST_NAMED])

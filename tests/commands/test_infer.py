@@ -83,8 +83,8 @@ def test_known_truths_of_other_tasks_are_named_and_left_out(run, folder, tmp_pat
     [
         (
             "task,label\nnone,no\nx,yes\n",
-            "known.csv: row 0 (the first is row 0): task 'none' is not in the answers, nor is "
-            "any other task. Use the task names of the answers\n",
+            "known.csv: row 0 (the first is row 0): task 'none' is not in the answers, and "
+            "neither is any other task. Use the task names of the answers\n",
         ),
         (
             "task,label\n0,maybe\n",

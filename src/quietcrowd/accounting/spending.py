@@ -166,10 +166,11 @@ _OF_WEIGHTS = Fraction(1, 1000)
 class Spending:
     """Upper bounds on a worker's privacy losses; natural logarithms, rounded up.
 
-    At delta above 0, `answer_epsilon` and `total_epsilon` are pairs (epsilon, delta) of
-    differential privacy. They do not bound how likely a larger loss is. The two tails do: they are
-    exceeded with probability at most `delta`, and at delta 0 they are the losses themselves. Losses
-    are about one answer that every campaign asked for, given all others, and about all together.
+    `answer_epsilon` and `answer_tail` are about one answer that every campaign asked for, given all
+    others; `total_epsilon` and `total_tail` are about all answers together. At delta above 0, an
+    epsilon is that of (epsilon, delta)-differential privacy, which does not bound the probability
+    of a larger loss. The loss exceeds a tail with probability at most `delta`. At delta 0, each
+    tail equals its epsilon.
     """
 
     worker: str

@@ -62,10 +62,10 @@ def further_answers(
     answers: int,
     per_task: int | None = None,
 ) -> tuple[Counts, Floats]:
-    """Return how many answers each task gets, and its error after each block of further reports.
+    """Return the number of answers suggested for each task, and its expected errors.
 
     Counts sum to `answers`, or to less if `per_task` does not allow that. Errors, shape (tasks,
-    sizes), are 0 for tasks that are not in `open_tasks`.
+    sizes), are those after `_SIZES` further reports, and 0 for tasks that are not in `open_tasks`.
     """
     errors = np.zeros((len(open_tasks), len(_SIZES)))
     if open_tasks.any():

@@ -113,7 +113,7 @@ class Secret:
 
     def __reduce__(self) -> NoReturn:
         """Reject copying and pickling: an unknown copy cannot be destroyed."""
-        raise TypeError("a key is neither copied nor pickled: open the memo again")
+        raise TypeError("a key cannot be copied or pickled. Open the memo again")
 
     @property
     def forgotten(self) -> bool:

@@ -57,7 +57,8 @@ class TaskwiseMechanism(Mechanism):
         if draws and cls.worker_channel is Mechanism.worker_channel:
             raise TypeError(
                 f"{cls.__name__} samples once for all cells of a worker, so its worker_channel "
-                "differs from its channel. Return None, or the distribution of one worker"
+                "differs from its channel. Override worker_channel to return the distribution of "
+                "one worker, or None"
             )
         super().__init_subclass__(**kwargs)
 
@@ -77,8 +78,8 @@ class TaskwiseMechanism(Mechanism):
     ) -> PrivacyGuarantee:
         if self.worker_channel is None:
             raise NotImplementedError(
-                f"{type(self).__name__} samples once for all answers of a worker, so losses do not "
-                "add up. It needs a separate guarantee"
+                f"{type(self).__name__} samples once for all answers of a worker, so its total "
+                "loss is not the sum of the losses. Override guarantee()"
             )
         count = check_counts(answers, tasks, every_task=self.every_task)
         one = self.channel.epsilon

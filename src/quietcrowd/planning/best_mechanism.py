@@ -153,7 +153,8 @@ def best_mechanism(
         See `PublicFacts`; nothing else affects the choice. None of them may depend on the answers
         that are to be protected.
     draws : int
-        Crowds for all mechanisms, at least 3; twice as many follow for those that may be the best.
+        Number of simulated crowds for each mechanism, at least 3. Mechanisms that may be the best
+        get twice as many additional crowds.
 
     Raises
     ------

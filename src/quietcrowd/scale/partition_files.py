@@ -83,7 +83,7 @@ def write_partition(folder: Path, tasks: pa.Array, arrays: Arrays) -> PartitionR
 
 
 def _write_array(path: Path, array: npt.NDArray[Any]) -> None:
-    """Write an array like `numpy.save`, which does not report that a disk is full."""
+    """Write an array in the format of `numpy.save`, but raise OSError if the disk is full."""
     plain = np.ascontiguousarray(array)
     with path.open("wb") as file:
         np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(plain))
@@ -138,7 +138,7 @@ def _read_header(file: BinaryIO) -> tuple[np.dtype[Any], int]:
     header = file.read(int.from_bytes(file.read(2), "little")).decode("latin1")
     found = _HEADER.fullmatch(header)
     if found is None:
-        raise ValueError(f"{header[:80]!r} is not the header of one row of numbers")
+        raise ValueError(f"{header[:80]!r} is not the header of a one-dimensional array of numbers")
     return np.dtype(found["kind"]), int(found["count"])
 
 

@@ -213,7 +213,7 @@ def _check_shift_noise(mechanism: Mechanism, shift: Shift, workers: int) -> None
 
 
 def _check_sketch_noise(mechanism: MatrixFactorization) -> None:
-    """Compare sums that devices send, or solve for, with the exact sums plus noise."""
+    """Compare the sums that devices send, or that follow from profiles, with exact ones."""
     channel = mechanism.channel
     answers = _answers_in(mechanism.domain, rows=4_000, workers=500).canonical
     reports = mechanism.randomize(answers)

@@ -194,7 +194,9 @@ def check_extension(method: AnyMethod, answers: Answers, feed: Feed) -> None:
             extend(method, more if again is fresh else start, again)
         except AnswerError:
             continue
-        raise AssertionError("a task of the earlier estimate must raise an AnswerError")
+        raise AssertionError(
+            "the method must raise an AnswerError for a task of the earlier estimate"
+        )
 
 
 def _answers_by_worker(estimate: TruthEstimate[Any]) -> dict[Any, int]:

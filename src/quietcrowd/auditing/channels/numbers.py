@@ -1,4 +1,4 @@
-"""Attacks on mechanisms for numbers: additive noise, and bounded reports by their weights."""
+"""Attacks on mechanisms for numbers, with additive noise or bounded reports."""
 
 import math
 from collections.abc import Sequence

@@ -131,7 +131,7 @@ def _exact(
     signs: npt.NDArray[np.int64],
     answers: int,
 ) -> ExactLoss:
-    """Return the loss about a cell, and about the rows of opposed signs, in integers."""
+    """Return the exact loss about one cell, and between the two rows of opposite `signs`."""
     bottom, top = places(mechanism, channel.grid, ends(mechanism)).tolist()
     scale = Fraction(channel.noise.scale)
     norms = [int(norm) for norm in np.abs(profile).sum(axis=1)]

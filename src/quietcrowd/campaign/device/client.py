@@ -434,7 +434,7 @@ class Client:
         )
 
     def _most_drawn(self, answers: int | None) -> int:
-        """Return at most how many reports these answers need; None means as many as possible."""
+        """Return the maximum number of reports; `answers` defaults to the campaign's maximum."""
         given = self.terms.answers if answers is None else answers
         return self.terms.tasks if given and self.terms.mechanism.every_task else given
 

@@ -149,8 +149,8 @@ class Inferred:
 class ReportsToInfer:
     """Selection of the reports to infer from, and the tasks they are about.
 
-    A device sends one report for all `copies` of a question, which map to the first task. They are
-    inferred once, because repeated reports are no independent evidence.
+    A device sends the same report for all copies of a question; `copies` maps each copy to the
+    first task. A question is inferred once, because repeated reports are not independent evidence.
     """
 
     campaign: Any

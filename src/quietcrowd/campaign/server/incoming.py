@@ -42,7 +42,7 @@ class IncomingBodies:
         except TimeoutError:
             raise ProblemError(
                 "too-slow",
-                f"A request must arrive within {self.patience:g} seconds: repeat it.",
+                f"A complete request must arrive within {self.patience:g} seconds. Send it again.",
                 headers={"Connection": "close"},
             ) from None
         finally:

@@ -154,7 +154,8 @@ def require_step(state: State, wanted: State) -> None:
     """Raise ProblemError unless the wanted state is the next one of the campaign."""
     if _NEXT.get(state) != wanted:
         raise ProblemError(
-            "bad-state", f"The campaign is {state}. Open a draft, or close an open campaign."
+            "bad-state",
+            f"The campaign is {state}. Open only drafts, and close only open campaigns.",
         )
 
 

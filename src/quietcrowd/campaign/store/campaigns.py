@@ -84,13 +84,13 @@ def fixed_configuration(row: Any, tasks: Sequence[Any]) -> Configuration:
             requester_id=row.requester_id.hex(),
             as_of=row.as_of,
         )
-    except QuietcrowdError:
+    except QuietcrowdError as error:
         raise ProblemError(
             "not-ready",
-            "A campaign needs tasks. If every worker reports every task, one upload or sketch must "
-            "have space for all. linked must be at least the number of tasks with identical or "
-            "similar questions. If workers are assigned tasks, answers_per_participant is "
-            "required, and must not exceed the number of tasks.",
+            f"{str(error).rstrip('.')}. A campaign needs tasks. If every worker reports every "
+            "task, all must fit into one upload or sketch. linked must be at least the number of "
+            "tasks with identical or similar questions. If workers are assigned tasks, set "
+            "answers_per_participant to at most the number of tasks.",
         ) from None
 
 

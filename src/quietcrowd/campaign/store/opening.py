@@ -41,7 +41,7 @@ from quietcrowd.private_files import file_lock
 
 
 def require_first_start(database: Database, settings: Places) -> None:
-    """Raise `ParameterError` if an empty or missing database is not that of a first start."""
+    """Raise `ParameterError` if the database is empty or missing, but a server used it before."""
     left = left_behind(database, settings) if is_empty(database) else []
     if left:
         shown = database.path or database.url.set(query={}).render_as_string()

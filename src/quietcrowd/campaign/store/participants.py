@@ -101,7 +101,9 @@ def _require_not_withdrawn(connection: Connection, campaign: bytes, credential: 
         select(table).where(table.c.campaign_id == campaign, table.c.credential_hash.in_(kept))
     ).first()
     if found is not None:
-        raise ProblemError("withdrawn", "Fresh noise about the same answers would reveal more.")
+        raise ProblemError(
+            "withdrawn", "A withdrawn worker cannot join again. Fresh noise would reveal more."
+        )
 
 
 def _require_open(row: Any, agreed: bytes) -> None:
@@ -137,7 +139,8 @@ def _use_invite(connection: Connection, campaign: bytes, invite: str | None) -> 
     if not known:
         raise ProblemError(
             "invite-invalid",
-            "Send the invite of the link. It admits one worker: ask for another.",
+            "Send the invite from the link. An invite admits one worker. If it was used, ask the "
+            "requester for another.",
         )
     connection.execute(
         update(tables.campaign)

@@ -145,7 +145,7 @@ def requester_of(database: Database, key: str, now: float) -> KeyHolder:
     state = key_state(found, now)
     if state != "valid":
         raise ProblemError(
-            f"key-{state}", "Ask the operator of the server for another key: admin create-key."
+            f"key-{state}", "Ask the operator of the server for a new key (admin create-key)."
         )
     return KeyHolder(
         requester=found.requester_id, key_hash=found.token_sha256, expires_at=found.expires_at

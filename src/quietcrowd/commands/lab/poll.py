@@ -110,7 +110,7 @@ def _publish(reports: Sequence[Path], found: PollResult, told: ShuffledGuarantee
         return
 
     def loss(group: int) -> str:
-        """Return the epsilon of a report in a group that may contain all dishonest ones."""
+        """Return the epsilon of a report in a group of this size with all dishonest workers."""
         honest = max(1, group - (found.workers - told.honest))
         return show_loss(
             shuffled_guarantee(found.mechanism, honest=honest, delta=told.delta).epsilon

@@ -234,11 +234,11 @@ class SketchChannel(Channel):
     grid : Grid
         Answers are rounded to it.
     centre : int
-        Place that answers are counted from, and that a missing answer counts as.
+        Place from which answers are measured; also that of a missing answer.
     noise : DiscreteLaplace
         Noise of each profile sum, in units of 2^-24 steps.
     moments_epsilon : float
-        Loss about one cell by the noisy second moments; 0 if none are sent.
+        Loss about one cell from the noisy second moments; 0 if none are sent.
     solution : str or None
         The variant of `MatrixFactorization`, if devices solve for a profile and send it instead
         of the sums.

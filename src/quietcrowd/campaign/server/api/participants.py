@@ -104,7 +104,8 @@ def join_campaign(
     """Join a campaign; repeating this has no effect. The credential determines `participant`."""
     if participant != participant_id(credential).hex():
         raise ProblemError(
-            "credential", "The participant is the first 16 bytes of the credential's SHA-256."
+            "credential",
+            "participant must be the first 16 bytes of the credential's SHA-256, in hex.",
         )
     with service.database.write() as connection:
         if join(connection, campaign, credential, request, lambda: service.joins.take(asked)):

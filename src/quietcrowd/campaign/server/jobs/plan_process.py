@@ -144,15 +144,15 @@ def _require_bounded(assumption: CrowdAssumption, sizes: Sequence[CrowdSize], ce
             raise RejectedOrderError(
                 "/workers",
                 f"{size.workers:,} workers with {size.answers:,} answers each require {one:,} "
-                f"simulated answers. The limit of a server is {MOST_OF_A_CROWD:,}: use fewer "
+                f"simulated answers. The limit of a server is {MOST_OF_A_CROWD:,}. Use fewer "
                 "workers or answers, or run quietcrowd plan locally",
             )
     if sum(answers) * (cells + 1) > MOST_ANSWERS:
         raise RejectedOrderError(
             "/epsilon",
-            f"{cells:,} pairs of a mechanism and an epsilon and {len(sizes):,} sizes require "
+            f"{cells:,} combinations of mechanism and epsilon at {len(sizes):,} sizes require "
             f"{sum(answers) * (cells + 1):,} simulated answers. The limit of a server is "
-            f"{MOST_ANSWERS:,}: use fewer, or run quietcrowd plan locally",
+            f"{MOST_ANSWERS:,}. Use fewer, or run quietcrowd plan locally",
         )
 
 
