@@ -338,7 +338,8 @@ class Answers:
         task, worker, label : str
             Names of the three columns; see `from_frame`.
         separator : str, optional
-            Separator of labels in a text. Spaces around labels are ignored.
+            Separator of labels in a text, which labels may contain. Spaces around labels are
+            ignored. Texts that are lists in JSON or Python need none.
         tasks, workers : iterable, optional
             All ids, including those without an answer; see `from_frame`.
         duplicates : {"error", "first", "last"}
@@ -354,11 +355,11 @@ class Answers:
         ------
         AnswerError
             If a set is missing, repeats a label, contains one that is not in `labels`, or is text
-            without a `separator`; or as in `from_frame`.
+            without a `separator` or with two readings; or as in `from_frame`.
         ParameterError
             If `labels` is empty, repeats a label, or has one that is not text, is empty, is
-            surrounded by spaces, or contains `separator` or ": "; or if a separator is given for
-            lists.
+            surrounded by spaces, or contains ": "; if two labels differ only by spaces around
+            `separator`; or if a separator is given for lists.
 
         Notes
         -----

@@ -14,6 +14,7 @@ from attrs import evolve
 from quietcrowd.domains import Categorical
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.frames import ALIASES, as_frame, column_of, with_usual_names
+from quietcrowd.label_cells import as_lists, check_parts
 from quietcrowd.validation import check_proportion
 
 BETWEEN = ": "
@@ -62,11 +63,12 @@ def _check_labels(labels: Any, separator: Any) -> tuple[str, ...]:
     for place, one in enumerate(known):
         if not isinstance(one, str) or not one or one != one.strip():
             raise ParameterError("several-labels.label-not-text", one=one)
-        for part in (BETWEEN, separator):
-            if part is not None and part in one:
-                raise ParameterError("several-labels.label-with-separator", part=part, one=one)
+        if BETWEEN in one:
+            raise ParameterError("several-labels.label-with-separator", part=BETWEEN, one=one)
         if one in known[:place]:
             raise ParameterError("several-labels.label-twice", one=one)
+    if separator is not None:
+        check_parts(known, separator)
     return known
 
 
@@ -83,7 +85,7 @@ def _which_labels(
         )
     import pyarrow.compute as pc
 
-    rows, given = _given_labels(column, separator, name)
+    rows, given = _given_labels(column, known, separator, name)
     places = pc.index_in(given, pa.array(known, pa.large_string()))
     places = places.fill_null(-1).to_numpy().astype(np.intp)
     if (places < 0).any():
@@ -108,32 +110,27 @@ def _which_labels(
     return (counts > 0).reshape(len(column), len(known))
 
 
-def _given_labels(column: pa.Array, separator: str | None, name: str) -> Held:
+def _given_labels(
+    column: pa.Array, known: tuple[str, ...], separator: str | None, name: str
+) -> Held:
     import pyarrow.compute as pc
 
     types, kind = pa.types, column.type
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
         if separator is not None:
             raise ParameterError("several-labels.separator-with-lists", name=name)
-        rows = pc.list_parent_indices(column).to_numpy()
-        try:
-            return rows.astype(np.intp), pc.list_flatten(column).cast(pa.large_string())
-        except pa.ArrowException:
-            held = column.type.value_type
-            raise AnswerError("several-labels.lists-of-wrong-type", name=name, type=held) from None
-    texts = types.is_string(kind) or types.is_large_string(kind)
-    if len(column) and not texts:
+    elif types.is_string(kind) or types.is_large_string(kind):
+        column = as_lists(column, known, separator, name)
+    elif len(column):
         raise AnswerError("several-labels.not-labels", name=name, value=column[0].as_py())
-    if len(column) and separator is None:
-        raise AnswerError(
-            "several-labels.text-without-separator", name=name, value=column[0].as_py()
-        )
-    held = pc.split_pattern(column.cast(pa.large_string()), separator or ",")
-    rows = pc.list_parent_indices(held).to_numpy().astype(np.intp)
-    given = pc.utf8_trim_whitespace(pc.list_flatten(held))
-    lone = np.bincount(rows, minlength=len(column))[rows] == 1
-    meant = ~(lone & (pc.utf8_length(given).to_numpy() == 0))  # empty text has no label
-    return rows[meant], given.filter(pa.array(meant))
+    else:
+        column = pa.array([], pa.list_(pa.large_string()))
+    rows = pc.list_parent_indices(column).to_numpy().astype(np.intp)
+    try:
+        return rows, pc.list_flatten(column).cast(pa.large_string())
+    except pa.ArrowException:
+        held = column.type.value_type
+        raise AnswerError("several-labels.lists-of-wrong-type", name=name, type=held) from None
 
 
 def one_task_per_label(rows: Any, known: tuple[str, ...], holds: npt.NDArray[np.bool_]) -> Any:

@@ -351,6 +351,33 @@ def test_what_cannot_be_read_is_told(run):
     assert status == 2
 
 
+def test_options_are_a_quoted_list_and_may_contain_the_separator(run):
+    write_table(
+        pd.DataFrame({"task": ["a"], "worker": ["u"], "label": ["Cheap, but slow, Nice"]}), "a.csv"
+    )
+    words = ("--multi-label", '"Cheap, but slow",Nice,Cheap')
+    status, output, _ = run("convert", "a.csv", *words)
+    assert (status, read_csv(output)) == (
+        0,
+        [["a: Cheap, but slow", "u", "yes"], ["a: Nice", "u", "yes"], ["a: Cheap", "u", "no"]],
+    )
+
+
+def test_questions_that_a_platform_marks_as_not_answered_have_no_rows(run, batch):
+    head = "id,submitdate,lastpage,startlanguage,Pets[cat],Pets[dog]\n"
+    rows = "1,2026-01-01,1,en,Yes,No\n2,2026-01-01,1,en,N/A,N/A\n3,2026-01-01,1,en,No,No\n"
+    (batch / "survey.csv").write_text(head + rows)
+    status, output, errors = run("convert", "survey.csv", "--multi-label", "cat,dog")
+    assert status == 0
+    assert "survey.csv: dropped rows: questions not answered: 1" in errors
+    assert read_csv(output) == [
+        ["Pets: cat", 1, "yes"],
+        ["Pets: cat", 3, "no"],
+        ["Pets: dog", 1, "no"],
+        ["Pets: dog", 3, "no"],
+    ]
+
+
 def test_sets_are_of_questions_alone(run, folder, tmp_path):
     words = ("--non-private", "--method", "majority", "--label-sets-out", tmp_path / "sets.csv")
     assert run("infer", folder, *words)[0] == 2

@@ -35,7 +35,7 @@ from quietcrowd.formats.answers import (
     read_comparisons,
     read_scored_truths,
 )
-from quietcrowd.formats.columns import Choice, resolve
+from quietcrowd.formats.columns import Choice, resolve, warn_left_out
 from quietcrowd.formats.csv import count_formulas
 from quietcrowd.formats.files import check_new, require_no_overwriting, sidecar
 from quietcrowd.formats.platforms.label_studio_config import write_label_config
@@ -293,8 +293,13 @@ def _questions_of(
 ) -> pa.Table:
     """Convert answers that are sets of labels to "no" and "yes" per label; print the privacy loss.
 
-    An empty cell is an empty set, except in formats with explicit missing values.
+    In a table without types an empty cell is an empty set. Questions that a platform's file marks
+    as not answered are dropped.
     """
+    if read_names(source, file_format) is None:
+        answered = table.filter(pc.is_valid(table["label"]))
+        warn_left_out(source, {"questions not answered": len(table) - len(answered)})
+        table = answered
     known, column, hint = options.split(labels), table["label"], ""
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         if separator is None:

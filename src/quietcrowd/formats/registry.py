@@ -69,8 +69,8 @@ _ANNOTATION = ("annotator", "annotation_id")
 _ARGILLA = r"(responses:(dict|list)|.*\.responses:\w+)"
 _DOCCANO = ("line:text:.*", "line:(annotations|labels?|category|categories):list")
 _LIMESURVEY = (
-    *("id|Response ID", "submitdate|Date submitted"),
-    *("lastpage|Last page", "startlanguage|Start language"),
+    *(r"id(\. .*)?|Response ID", r"submitdate(\. .*)?|Date submitted"),
+    *(r"lastpage(\. .*)?|Last page", r"startlanguage(\. .*)?|Start language"),
 )
 
 FORMATS: Mapping[str, Format] = {

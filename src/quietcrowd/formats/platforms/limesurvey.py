@@ -1,23 +1,31 @@
 """LimeSurvey responses as CSV: a row per respondent, a column per question.
 
-A worker is the token or the response's number. A task is the code of a question. Questions of an
-array, ``G1Q2[SQ001]``, are the tasks of the field ``G1Q2``; other questions form the field
-``questions``.
+A worker is the token or the response's number, and a task is a question. Subquestions
+``G1Q2[SQ001]`` form the field ``G1Q2``. In an array each is a task. In a multiple-choice question
+the labels are the ticked subquestions, and the field is the task. Other questions form the field
+``questions``. Headings may be codes, texts or both: ``G1Q2[SQ001]``, ``Which pets? [Cat]`` or
+``G1Q2[SQ001]. Which pets? [Cat]``.
 """
 
-from collections.abc import Sequence
+import re
+import warnings
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from quietcrowd.exceptions import QuietcrowdWarning
 from quietcrowd.formats import csv
-from quietcrowd.formats.columns import Choice, choose_field, reject_truths, warn_left_out
+from quietcrowd.formats.columns import TIME, Choice, choose_field, reject_truths, warn_left_out
 
 NAME = "LimeSurvey responses"
 
 SINGLE = "questions"
-"""The field of all questions outside arrays."""
+"""The field of all questions without subquestions."""
 
 _ID, _SUBMITTED = ("id", "Response ID"), ("submitdate", "Date submitted")
 _PAGE, _LANGUAGE = ("lastpage", "Last page"), ("startlanguage", "Start language")
@@ -36,49 +44,136 @@ _OTHERS = frozenset(
 )
 """Columns that are not questions; columns of times are excluded separately."""
 
+_TIMES = ("Question time", "Group time")
+
+_TICKED, _UNTICKED, _NOT_ASKED = ("Y", "Yes"), ("N", "No"), ("", "N/A")
+
+Columns: TypeAlias = dict[str, str]
+"""The file's columns, by heading, question or subquestion."""
+
+Cells: TypeAlias = Mapping[str, pa.Array]
+"""Cells by question or subquestion."""
+
 
 def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
-    """Return one answer per response and question of the field.
+    """Return one answer per response and question of the field, or a set of labels per response.
 
-    Responses that were not submitted are dropped with a warning; empty answers are dropped.
+    Responses that were not submitted, and texts of respondents next to options, are dropped with a
+    warning. Empty answers are dropped.
     """
     reject_truths(path, wanted, NAME)
-    names = csv.names(path)
-    groups = _questions(names)
-    field = choose_field(path, list(groups), choice.field)
-    questions = groups[field]
-    who = next(name for either in (_TOKEN, _ID) for name in either if name in names)
-    date = next(name for name in _SUBMITTED if name in names)
-    table = csv.read(path, (who, date, *questions))
-    submitted = _filled(table[date])
-    warn_left_out(path, {"responses not submitted": len(table) - (pc.sum(submitted).as_py() or 0)})
-    table = table.filter(submitted)
-    columns = [table[question].combine_chunks() for question in questions]
-    tasks = [_task(name) for name in questions for _ in range(len(table))]
+    headings = _headings(csv.names(path))
+    fields = _fields(headings)
+    field = choose_field(path, list(fields), choice.field)
+    who, date = (
+        next(headings[name] for name in names if name in headings)
+        for names in ((*_TOKEN, *_ID), _SUBMITTED)
+    )
+    table = csv.read(path, (who, date, *fields[field].values()))
+    responses = table.filter(_filled(table[date]))
+    cells = {name: responses[column].combine_chunks() for name, column in fields[field].items()}
+    options = {name: cells[name] for name in cells if not _is_text(field, name, ticks=True)}
+    ticks = field != SINGLE and bool(options) and _are_ticks(options)
+    answers = {name: cells[name] for name in cells if not _is_text(field, name, ticks=ticks)}
+    counts = {
+        f"texts in {fields[field][name]!r}": pc.sum(_filled(cells[name])).as_py() or 0
+        for name in cells
+        if name not in answers
+    }
+    warn_left_out(path, {"responses not submitted": len(table) - len(responses), **counts})
+    if ticks:
+        answers = {field: _sets(path, field, answers)}
     rows = pa.table(
         {
-            "task": pa.array(tasks, pa.string()),
-            "worker": pa.concat_arrays([table[who].combine_chunks()] * len(questions)),
-            "label": pa.concat_arrays(columns),
+            "task": pa.array(
+                [task for task in answers for _ in range(len(responses))], pa.string()
+            ),
+            "worker": pa.concat_arrays([responses[who].combine_chunks()] * len(answers)),
+            "label": pa.concat_arrays(list(answers.values())),
+            TIME: pa.concat_arrays([responses[date].combine_chunks()] * len(answers)),
         }
     )
-    return rows.filter(_filled(rows["label"]))
+    return rows if ticks else rows.filter(_filled(rows["label"]))
 
 
-def _filled(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _filled(column: Any) -> Any:
     return pc.fill_null(pc.not_equal(column, ""), False)
 
 
-def _questions(names: Sequence[str]) -> dict[str, list[str]]:
-    groups: dict[str, list[str]] = {}
-    for name in names:
-        if name in _OTHERS or name.endswith("Time") or name.endswith("[other]"):
+def _headings(names: Sequence[str]) -> Columns:
+    """Return the columns by code, if headings have one before the text, or by heading."""
+    both = any(name.startswith(f"{_SUBMITTED[0]}. ") for name in names)
+    return {name.partition(". ")[0] if both else name: name for name in names}
+
+
+def _fields(headings: Columns) -> dict[str, Columns]:
+    """Return the columns of each field, by question or subquestion."""
+    fields: dict[str, Columns] = {}
+    for heading, column in headings.items():
+        if heading in _OTHERS or heading.endswith("Time") or heading.startswith(_TIMES):
             continue
-        array, bracket, _ = name.partition("[")
-        groups.setdefault(array if bracket else SINGLE, []).append(name)
-    return groups
+        field, name = _parts(heading)
+        if not name or (field in headings and name.lower() in ("other", "comment")):
+            field, name = SINGLE, heading
+        fields.setdefault(field, {})[name] = column
+    return {
+        field: columns
+        for field, columns in fields.items()
+        if not all(_is_text(field, name, ticks=False) for name in columns)
+    }
 
 
-def _task(name: str) -> str:
-    """Return the code of a question, for an array the part in brackets."""
-    return name.partition("[")[2].removesuffix("]") if "[" in name else name
+def _parts(heading: str) -> tuple[str, str]:
+    """Divide ``Q1[SQ001]`` or ``Which pets? [Cat]`` into question and subquestion."""
+    if not heading.endswith("]"):
+        return heading, ""
+    code, bracket, rest = heading.partition("[")
+    if not re.fullmatch(r"\w+", code):
+        code, bracket, rest = heading.rpartition(" [")
+    return (code.strip(), rest.removesuffix("]")) if bracket else (heading, "")
+
+
+def _is_text(field: str, name: str, *, ticks: bool) -> bool:
+    """Return whether the cells of a question or subquestion are texts next to options.
+
+    If headings are texts, a subquestion "Other" of an array may be one of its tasks.
+    """
+    if field == SINGLE:
+        return name.lower().endswith(("[other]", "[comment]"))
+    if name == "other" or re.fullmatch(r"\w+comment", name):
+        return True
+    return ticks and (name == "Other" or name.endswith("[Comment"))
+
+
+def _are_ticks(cells: Cells) -> bool:
+    """Return whether cells are ticks, without missing answers to single options."""
+    found = {cell for column in cells.values() for cell in pc.unique(column).to_pylist()}
+    found -= {None, *_NOT_ASKED}
+    if found <= {_TICKED[0]} or found <= {_TICKED[1]}:
+        return bool(found)
+    if not any(found <= set(pair) for pair in zip(_TICKED, _UNTICKED, strict=True)):
+        return False
+    blank = _matches(cells, _NOT_ASKED)
+    return bool((blank.all(axis=1) == blank.any(axis=1)).all())
+
+
+def _sets(path: Path, field: str, cells: Cells) -> pa.Array:
+    """Return the ticked options of each response, or None if the question was not asked."""
+    ticked = _matches(cells, _TICKED)
+    blank = [bool(row.all()) for row in _matches(cells, _NOT_ASKED)]
+    marked = _matches(cells, (*_UNTICKED, "N/A")).any()  # otherwise empty means not ticked, too
+    if any(blank) and not marked:
+        warnings.warn(
+            QuietcrowdWarning("formats.nothing-ticked", path=path, field=field, count=sum(blank)),
+            stacklevel=3,
+        )
+    names = np.array(list(cells), object)
+    rows = zip(ticked, blank, strict=True)
+    sets = [None if marked and skipped else names[row].tolist() for row, skipped in rows]
+    return pa.array(sets, pa.list_(pa.string()))
+
+
+def _matches(cells: Cells, texts: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """Return a matrix of rows and columns, true if the cell is one of the texts."""
+    columns = [pc.is_in(pc.fill_null(column, ""), pa.array(texts)) for column in cells.values()]
+    return np.column_stack([column.to_numpy(zero_copy_only=False) for column in columns])

@@ -1,0 +1,114 @@
+"""Sets of labels in cells of text: labels with a separator, or a list in JSON or Python."""
+
+import ast
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from quietcrowd.exceptions import AnswerError, ParameterError
+
+Parts: TypeAlias = tuple[str, ...]
+"""Text between separators, without spaces around it."""
+
+Known: TypeAlias = Mapping[Parts, str]
+"""The possible labels by their parts."""
+
+
+def check_parts(labels: Sequence[str], separator: str) -> None:
+    """Raise ParameterError if two labels are equal except for spaces around the separator."""
+    known: dict[Parts, str] = {}
+    for one in labels:
+        other = known.setdefault(_parts(one, separator), one)
+        if other != one:
+            raise ParameterError(
+                "several-labels.labels-alike", one=one, other=other, separator=separator
+            )
+
+
+def as_lists(column: pa.Array, labels: Sequence[str], separator: str | None, name: str) -> pa.Array:
+    """Return lists of labels for texts that are not missing.
+
+    A label may contain the separator. A cell with several readings, or none, is an error.
+    """
+    known = {_parts(one, separator): one for one in labels}
+    cells = column.cast(pa.large_string()).dictionary_encode()
+    lists: list[Sequence[str]] = []
+    for place, cell in enumerate(cells.dictionary.to_pylist()):
+        found = _listed(cell, labels)
+        readings = _readings(cell, known, separator) if found is None else [found]
+        if readings is None or len(readings) != 1:
+            row = cells.indices.index(place).as_py()
+            raise _unreadable(cell, (row, name), labels, readings)
+        lists += readings
+    return pa.array(lists, pa.list_(pa.large_string())).take(cells.indices)
+
+
+def _parts(text: str, separator: str | None) -> Parts:
+    return (text,) if separator is None else tuple(one.strip() for one in text.split(separator))
+
+
+def _listed(cell: str, labels: Sequence[str]) -> Sequence[str] | None:
+    """Return the labels of an empty cell or a list, otherwise None."""
+    if not cell.strip():
+        return []
+    if not (cell.startswith("[") and cell.endswith("]")) or cell in labels:
+        return None
+    for parse in (json.loads, ast.literal_eval):
+        try:
+            found = parse(cell)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            continue
+        if isinstance(found, list) and all(map(_is_label, found)):
+            return [str(one) for one in found]
+    return None
+
+
+def _is_label(value: Any) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool)
+
+
+def _readings(cell: str, known: Known, separator: str | None) -> list[Sequence[str]] | None:
+    """Return up to two ways to divide a cell into labels, the one with the longest labels first.
+
+    If no label contains the separator, the parts are the only reading: they may be unknown labels.
+    """
+    if separator is None:
+        return None
+    parts, longest = _parts(cell, separator), max(map(len, known))
+    if longest == 1:
+        return [parts]
+    ways: list[list[Sequence[str]]] = [*([] for _ in parts), [()]]
+    for start in reversed(range(len(parts))):
+        for end in range(min(start + longest, len(parts)), start, -1):
+            label = known.get(parts[start:end])
+            if label is not None:
+                ways[start] += [(label, *rest) for rest in ways[end]]
+        del ways[start][2:]
+    return ways[0]
+
+
+def _unreadable(
+    cell: str,
+    place: tuple[int, str],
+    labels: Sequence[str],
+    readings: Sequence[Sequence[str]] | None,
+) -> AnswerError:
+    (row, name), known = place, ", ".join(map(repr, labels))
+    if readings is None:
+        return AnswerError("several-labels.text-without-separator", row=row, name=name, value=cell)
+    if not readings:
+        return AnswerError(
+            "several-labels.cell-without-reading", row=row, name=name, value=cell, known=known
+        )
+    first, second = (" and ".join(map(repr, one)) for one in readings)
+    return AnswerError(
+        "several-labels.cell-ambiguous",
+        row=row,
+        name=name,
+        value=cell,
+        first=first,
+        second=second,
+        known=known,
+    )
