@@ -24,7 +24,7 @@ def test_an_export_that_breaks_off_leaves_the_one_before(run, at_desk, monkeypat
 
     monkeypatch.setattr(ReportBlocks, "_read", breaks_off)
     status, _, errors = run(*words)
-    told = "Something went wrong" if name == "r.parquet" else "cannot be reached"
+    told = "The server encountered an error" if name == "r.parquet" else "cannot be reached"
     assert (status, told in errors) == (2, True), errors  # of Arrow nothing had come yet
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 

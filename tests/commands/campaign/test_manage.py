@@ -56,8 +56,9 @@ def test_a_campaign_from_the_first_command_to_the_last(run, at_desk, server, tmp
     results = run("campaign", "export", one, "--json")
     assert json.loads(results[1])["reports"] == 9
     assert "assumption: MajorityVote ignores the noise" in results[2]
+    reports = ("campaign", "export", one, "--content", "reports", "-o")
     for name in ("r.jsonl", "r.csv", "r.csv.gz", "r.parquet", "r.json"):
-        written = run("campaign", "export", one, "-o", tmp_path / name)
+        written = run(*reports, tmp_path / name)
         assert written[0] == 0, written
         assert len(qc.read_reports(tmp_path / name)) == 9
     platforms = {
@@ -65,7 +66,7 @@ def test_a_campaign_from_the_first_command_to_the_last(run, at_desk, server, tmp
         **{"label-studio-min": "n.json", "label-studio-csv": "o.csv"},
     }
     for kind, name in platforms.items():
-        written = run("campaign", "export", one, "-o", tmp_path / name, "--format", kind)
+        written = run(*reports, tmp_path / name, "--format", kind)
         assert written[0] == 0, written
         assert (tmp_path / f"{name}.mechanism.json").exists()
         assert len(qc.read_reports(tmp_path / name)) == 9

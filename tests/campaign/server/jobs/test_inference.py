@@ -336,7 +336,7 @@ for line in sys.stdin:
     answer = wait_for(desk.client, url, lambda results: results["reports"] == 3)
     [told] = answer.json()["warnings"]
     assert told["code"] == "failed"
-    assert "longer" in told["message"]
+    assert "exceeded the time limit" in told["message"]
     assert in_time(lambda: len(asked) == 2)
     jobs.close()
     assert asked == [slow, quick]
