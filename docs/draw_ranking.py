@@ -1,6 +1,6 @@
-"""Work out the two tables of ``docs/how-to/rank-items.md`` on drawn crowds.
+"""Compute the two tables of ``docs/how-to/rank-items.md`` on simulated crowds.
 
-``python docs/draw_ranking.py`` draws 300 crowds for each row, from fixed seeds, and writes the
+``python docs/draw_ranking.py`` simulates 300 crowds for each row, from fixed seeds, and writes the
 tables into the page. It takes some minutes.
 """
 
@@ -21,7 +21,7 @@ from quietcrowd.inference import Ranking
 
 PAGE = Path(__file__).parent / "how-to" / "rank-items.md"
 TABLES = re.compile(r"^\| pairs \| ε .*?\n\n(?=[^|])", re.MULTILINE | re.DOTALL)
-SPREADS = re.compile(r"^\| scores differ by .*?\n\n(?=[^|])", re.MULTILINE | re.DOTALL)
+SPREADS = re.compile(r"^\| standard deviation of scores .*?\n\n(?=[^|])", re.MULTILINE | re.DOTALL)
 
 ITEMS, REPORTS, DRAWS = 20, 2000, 300
 EPSILONS = (0.5, 1.0, 2.0, None)
@@ -91,7 +91,7 @@ def shown(values: list[float]) -> str:
 def accuracies(draws: int = DRAWS) -> str:
     """Return the table of how well items are ranked."""
     lines = [
-        "| pairs | ε | `BradleyTerry` | shares of wins | random order | intervals that hold |",
+        "| pairs | ε | `BradleyTerry` | fraction of wins | random order | interval coverage |",
         "|---|---|---|---|---|---|",
     ]
     for pairs in PAIRS:
@@ -113,8 +113,8 @@ def accuracies(draws: int = DRAWS) -> str:
 
 def priors(draws: int = DRAWS) -> str:
     """Return the table of what the spread of the prior does, at epsilon 1."""
-    columns = [f"{what}, {prior:g}" for prior in PRIORS for what in ("tau", "hold")]
-    lines = [f"| scores differ by | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
+    columns = [f"{what}, {prior:g}" for prior in PRIORS for what in ("tau", "coverage")]
+    lines = [f"| standard deviation of scores | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
     for differ in DIFFER:
         cells: list[list[float]] = [[] for _ in columns]
         for draw in range(draws):
