@@ -1,9 +1,10 @@
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from quietcrowd.exceptions import FormatError
-from quietcrowd.formats.columns import resolve
+from quietcrowd.formats.columns import in_time_order, iso_time, label_column, resolve
 
 FILE = Path("a.csv")
 ANSWERS = ("task", "worker", "label")
@@ -46,3 +47,39 @@ def test_names_that_the_caller_gives_have_no_others():
 def test_what_is_not_clear_is_an_error(names, told):
     with pytest.raises(FormatError, match=told):
         resolve(FILE, names, ANSWERS)
+
+
+@pytest.mark.parametrize(
+    ("answers", "several", "labels"),
+    [
+        ([["a"], [], None], False, ["a", None, None]),
+        ([["a"], [], None], True, [["a"], [], None]),
+        ([["a", "b"], "c", None], False, [["a", "b"], ["c"], None]),
+        ([1, None, 0.5], False, [1, None, 0.5]),
+    ],
+)
+def test_labels_are_lists_if_an_answer_has_several(answers, several, labels):
+    assert label_column(answers, several=several).to_pylist() == labels
+
+
+@pytest.mark.parametrize(
+    ("value", "time"),
+    [
+        ("2024-01-02T03:04:05.6Z", "2024-01-02T03:04:05.600000+00:00"),
+        ("2024-01-02T03:04:05+02:00", "2024-01-02T01:04:05.000000+00:00"),
+        ("2024-01-02 03:04", "2024-01-02T03:04:00.000000+00:00"),
+        (1.5, "1970-01-01T00:00:01.500000+00:00"),
+        ("yesterday", "yesterday"),
+        ("0001-01-01T00:00:00+09:00", "0001-01-01T00:00:00+09:00"),
+        (1e300, None),
+        (float("nan"), None),
+        ({}, None),
+    ],
+)
+def test_times_can_be_compared_as_texts(value, time):
+    assert iso_time(value) == time
+
+
+def test_no_rows_are_in_order():
+    empty = pa.table({name: pa.array([], pa.string()) for name in ("task", "worker", "time")})
+    assert in_time_order(empty).column_names == ["task", "worker"]

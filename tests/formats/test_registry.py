@@ -242,6 +242,9 @@ HEADERS = {
     "toloka.tsv": b"INPUT:a\tOUTPUT:a\tGOLDEN:a\tASSIGNMENT:worker_id\tASSIGNMENT:status\n",
     "label-studio.json": b'[{"id": 1, "annotations": [{"completed_by": 1, "result": ',
     "crowd-kit.csv": b"task,performer,label\n",
+    "argilla.json": b'[{"id": 1, "responses": {"q": [{"user_id": ',
+    "doccano.jsonl": b'{"id": 1, "text": "x", "label": ["a"',
+    "prodigy.jsonl": b'{"_input_hash": 1, "_task_hash": 2, "answer": "accept", "label": ',
 }
 
 
@@ -299,6 +302,42 @@ def test_no_json_raises_anything_else(tmp_path, tasks):
         ):
             warnings.simplefilter("ignore", DroppedRowsWarning)
             read()
+
+
+_ANSWER = st.fixed_dictionaries({"value": JSON, "user_id": JSON}, optional={"updated_at": JSON})
+RECORDS = {
+    "argilla": st.fixed_dictionaries(
+        {"responses": st.dictionaries(st.sampled_from(KEYS), JSON | st.lists(_ANSWER, max_size=2))},
+        optional={"id": JSON},
+    ),
+    "doccano": st.fixed_dictionaries(
+        {"id": st.integers() | JSON},
+        optional={
+            "label": JSON,
+            "annotations": st.lists(st.fixed_dictionaries({"label": JSON, "user": JSON})),
+        },
+    ),
+    "prodigy": st.fixed_dictionaries(
+        {"_input_hash": JSON, "answer": st.sampled_from(["accept", "reject"]) | JSON},
+        optional=dict.fromkeys(
+            ("_annotator_id", "_timestamp", "label", "accept", "options", "config"), JSON
+        ),
+    ),
+}
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RECORDS)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_no_record_raises_anything_else(tmp_path, name, data):
+    records = data.draw(st.lists(RECORDS[name], max_size=2))
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(records))
+    with warnings.catch_warnings(), contextlib.suppress(FormatError):
+        warnings.simplefilter("ignore", DroppedRowsWarning)
+        read_table(path, ANSWERS, file_format=name, sets=True)
 
 
 def test_a_table_loads_no_module_of_another_format(program, tmp_path):

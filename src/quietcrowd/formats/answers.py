@@ -40,7 +40,8 @@ def read_answers(
         Names of the columns of a table.
     file_format : str, optional
         ``csv``, ``parquet``, ``jsonl``, ``excel``, ``mturk``, ``toloka``, ``label-studio``,
-        ``label-studio-min``, ``label-studio-csv``, ``doccano``, ``argilla`` or ``limesurvey``.
+        ``label-studio-min``, ``label-studio-csv``, ``prodigy``, ``doccano``, ``argilla`` or
+        ``limesurvey``.
         Default: determined by suffix and header.
     field : str, optional
         The question, if a platform's file has several.

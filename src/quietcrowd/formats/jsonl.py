@@ -149,3 +149,34 @@ def read_records(path: Path, noun: str) -> list[dict[str, Any]]:
                 "formats.item-not-an-object", path=path, noun=noun, place=place, record=record
             )
     return records
+
+
+def read_objects(path: Path) -> list[tuple[str, dict[str, Any]]]:
+    """Return the objects of JSON Lines or of a list, each with its place; see `parse_objects`."""
+    with open_text(path, "utf-8-sig") as file:
+        return parse_objects(path, file.read())
+
+
+def parse_objects(path: Path, text: str, inside: str = "") -> list[tuple[str, dict[str, Any]]]:
+    """Return the objects of JSON Lines or of a list, each with its place for messages.
+
+    A place is `inside` followed by "line 1", "line 2", … or "record 0", "record 1", ….
+    """
+    if text.lstrip().startswith("["):
+        records = _parsed(path, inside.rstrip(" :") or "the list", text)
+        found = [(f"{inside}record {number}", one) for number, one in enumerate(records)]
+    else:  # str.splitlines would split at line separators inside strings
+        lines = enumerate(text.split("\n"), start=1)
+        places = [(f"{inside}line {number}", line) for number, line in lines if line.strip()]
+        found = [(place, _parsed(path, place, line)) for place, line in places]
+    for place, one in found:
+        if not isinstance(one, dict):
+            raise FormatError("formats.place-not-an-object", path=path, place=place)
+    return found
+
+
+def _parsed(path: Path, place: str, text: str) -> Any:
+    try:
+        return parse_json(text)
+    except (ValueError, RecursionError) as error:
+        raise FormatError("formats.place-not-json", path=path, place=place, error=error) from None

@@ -66,8 +66,12 @@ _CSV, _TSV, _JSON = (".csv", ".csv.gz"), (".tsv", ".tsv.gz"), (".json", ".json.g
 _JSONL = (".jsonl", ".jsonl.gz")
 
 _ANNOTATION = ("annotator", "annotation_id")
-_ARGILLA = r"(responses:(dict|list)|.*\.responses:\w+)"
-_DOCCANO = ("line:text:.*", "line:(annotations|labels?|category|categories):list")
+_ARGILLA = r"(responses:(dict|list)|.*\.responses:\w+|.*-suggestion-metadata:\w+)"
+_DOCCANO = (
+    "(text|filename|data):str",
+    "(annotations|labels?|category|categories|cats|entities|relations|bbox|segmentation):list",
+)
+_PRODIGY = ("_input_hash:int", "_task_hash:int", "answer:str")
 _LIMESURVEY = (
     *(r"id(\. .*)?|Response ID", r"submitdate(\. .*)?|Date submitted"),
     *(r"lastpage(\. .*)?|Last page", r"startlanguage(\. .*)?|Start language"),
@@ -94,12 +98,20 @@ FORMATS: Mapping[str, Format] = {
         ),
         Format("label-studio-csv", "platforms.label_studio_csv", _CSV, ("csv",), _ANNOTATION),
         Format(
+            "prodigy",
+            "platforms.prodigy",
+            (*_JSONL, *_JSON),
+            within=("label-studio", "jsonl"),
+            marks=_PRODIGY,
+            written=False,
+        ),
+        Format(
             "doccano",
             "platforms.doccano",
-            (*_JSONL, ".zip"),
-            within=("jsonl",),
+            (*_JSONL, *_JSON, ".zip"),
+            within=("label-studio", "jsonl"),
             marks=_DOCCANO,
-            unless=(_ARGILLA,),
+            unless=(_ARGILLA, "(task|taskId|annotator|_task_hash):.*"),
             written=False,
         ),
         Format(

@@ -7,7 +7,7 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.exceptions import AnswerError, DroppedRowsWarning, FormatError, ParameterError
-from quietcrowd.formats.registry import write_table
+from quietcrowd.formats.registry import holds_truths, read_table, write_table
 
 DOMAIN = qc.Categorical(["cat", "dog"])
 
@@ -26,7 +26,8 @@ def project(path, *tasks):
 
 
 CAT, DOG = result("animal", "choices", ["cat"]), result("animal", "choices", ["dog"])
-TWO = result("a", "choices", ["b", "c"])
+TWO = result("animal", "choices", ["cat", "dog"])
+NONE = result("animal", "choices", [])
 BOX = {"id": "b", "from_name": "box", "to_name": "img", "type": "rectanglelabels", "value": {}}
 
 
@@ -56,6 +57,120 @@ def test_ratings_and_numbers(tmp_path, kind):
     tasks = [{"id": one, "annotations": [annotation(1, result("n", kind, one))]} for one in (1, 3)]
     answers = qc.read_answers(project(tmp_path / "a.json", *tasks), qc.Ordinal(range(5)))
     assert answers.values.tolist() == [1, 3]
+
+
+def rows(path, wanted=("task", "worker", "label")):
+    table = read_table(path, wanted, sets=True)
+    return [tuple(row.values()) for row in table.to_pylist()]
+
+
+def test_several_choices_are_sets(tmp_path):
+    annotations = [annotation(1, TWO), annotation(2, CAT), annotation(3, NONE), annotation(4)]
+    path = project(tmp_path / "a.json", {"id": 1, "annotations": annotations})
+    assert rows(path) == [
+        ("1", "1", ["cat", "dog"]),
+        ("1", "2", ["cat"]),
+        ("1", "3", []),
+        ("1", "4", None),
+    ]
+    with pytest.raises(FormatError, match="convert --multi-label"):
+        qc.read_answers(path, DOMAIN)
+
+
+def test_no_choice_is_a_missing_label(tmp_path):
+    task = {"id": 1, "annotations": [annotation(1, CAT), annotation(2, NONE)]}
+    assert rows(project(tmp_path / "a.json", task)) == [("1", "1", "cat"), ("1", "2", None)]
+
+
+def test_levels_of_a_taxonomy_are_joined(tmp_path):
+    one = result("kind", "taxonomy", [["animal", "cat"]])
+    two = result("kind", "taxonomy", [["animal"], ["animal", "dog"]])
+    path = project(tmp_path / "a.json", {"id": 1, "annotations": [annotation(1, one)]})
+    assert rows(path) == [("1", "1", "animal / cat")]
+    both = {"id": 1, "annotations": [annotation(1, one), annotation(2, two)]}
+    assert rows(project(tmp_path / "a.json", both)) == [
+        ("1", "1", ["animal / cat"]),
+        ("1", "2", ["animal", "animal / dog"]),
+    ]
+
+
+def test_completions_are_the_annotations_of_old_versions(tmp_path):
+    path = project(
+        tmp_path / "a.json",
+        {
+            "id": 0,
+            "data": {"text": "x"},
+            "completions": [
+                annotation(1, CAT, created_at=1600000000),
+                annotation(2, skipped=True),
+                annotation(2, DOG, honeypot=True),
+                {"id": 4, "created_username": "eve", "result": [DOG]},
+            ],
+            "predictions": [],
+        },
+    )
+    with pytest.warns(DroppedRowsWarning, match="cancelled annotations: 1"):
+        assert rows(path) == [("0", "1", "cat"), ("0", "2", "dog"), ("0", "eve", "dog")]
+    assert not holds_truths(path, ("task", "worker", "label"))
+    assert rows(path, ("task", "label")) == [("0", "dog")]
+
+
+def test_completions_without_annotators_are_refused(tmp_path):
+    task = {"id": 0, "completions": [{"id": 1001, "result": [CAT]}]}
+    path = project(tmp_path / "a.json", task)
+    message = "task 0, annotation 1001: 'completed_by' must be an id; got None. Exports before ver"
+    with pytest.raises(FormatError, match=message):
+        rows(path)
+
+
+@pytest.mark.parametrize("key", ["updated_at", "created_at"])
+def test_the_latest_annotation_is_last(tmp_path, key):
+    times = ["2024-05-01T10:00:00.5Z", "2024-05-01T12:00:00+02:00"]
+    given = [annotation(1, CAT, **{key: times[0]}), annotation(1, DOG, **{key: times[1]})]
+    path = project(tmp_path / "a.json", {"id": 1, "annotations": given})
+    answers = qc.read_answers(path, DOMAIN, duplicates="last")
+    assert answers.to_frame().to_numpy().tolist() == [["1", "1", "cat"]]
+
+
+def test_only_the_chosen_question_is_read(tmp_path):
+    task = {"id": 1, "annotations": [annotation(1, CAT, result("n", "number", "damaged"))]}
+    path = project(tmp_path / "a.json", task)
+    assert qc.read_answers(path, DOMAIN, field="animal").values.tolist() == [0]
+
+
+REGION = {**CAT, "value": {"start": 0, "end": 5, "text": "a cat", "choices": ["cat"]}}
+
+
+@pytest.mark.parametrize(
+    ("results", "message"),
+    [
+        ([REGION], r"task 1, 'animal': expected one answer about the whole task; got \[{'start'"),
+        ([{**CAT, "value": {"choices": "cat"}}], "expected one answer"),
+        ([{**CAT, "value": ["cat"]}], "expected one answer"),
+        ([result("kind", "taxonomy", [[]])], "expected one answer"),
+        ([result("kind", "taxonomy", ["cat"])], "expected one answer"),
+        ([BOX], r"not labels of tasks: box \(rectanglelabels\)\. quietcrowd reads choices"),
+        ([{**CAT, "from_name": None}], "task 1: 'from_name' must be a text"),
+    ],
+)
+def test_other_results_are_refused(tmp_path, results, message):
+    path = project(tmp_path / "a.json", {"id": 1, "annotations": [annotation(1, *results)]})
+    with pytest.raises(FormatError, match=message):
+        rows(path)
+
+
+def test_a_question_about_boxes_is_refused_by_name(tmp_path):
+    path = project(tmp_path / "a.json", {"id": 1, "annotations": [annotation(1, CAT, BOX)]})
+    with pytest.raises(FormatError, match=r"not labels of tasks: box \(rectanglelabels\)"):
+        qc.read_answers(path, DOMAIN, field="box")
+
+
+def test_sets_are_written(tmp_path):
+    table = pa.table(
+        {"task": ["t"] * 3, "worker": ["1", "2", "3"], "label": [["é", "b"], [], None]}
+    )
+    write_table(table, tmp_path / "a.json", file_format="label-studio")
+    assert rows(tmp_path / "a.json") == [("t", "1", ["é", "b"]), ("t", "2", []), ("t", "3", None)]
 
 
 def test_several_questions(tmp_path):
@@ -96,14 +211,13 @@ def test_names_in_the_data_are_tasks_where_each_is_another(tmp_path):
         ('[{"id": 1, "annotations": 3}]', "task 1: 'annotations' must be a list"),
         ('[{"id": 1, "annotations": [{"id": 9}]}]', "annotation 9: 'completed_by' must be an id"),
         (
-            json.dumps([{"id": 1, "annotations": [annotation(1, TWO)]}]),
-            r"task 1, 'a': expected one choice, rating or number; got .*\['b', 'c'\]",
+            '[{"id": 1, "annotations": [{"id": 9, "completed_by": ""}]}]',
+            "annotation 9: 'completed_by' must be an id; got ''",
         ),
         (
             json.dumps([{"id": 1, "annotations": [annotation(1, CAT, CAT)]}]),
-            "one choice, rating or number",
+            "task 1, 'animal': expected one answer about the whole task",
         ),
-        (json.dumps([{"id": 1, "annotations": [annotation(1, BOX)]}]), "there is no answer"),
         (
             json.dumps([{"id": 1, "annotations": [annotation(1, result("n", "number", 10**30))]}]),
             "cannot be read as Label Studio JSON",

@@ -6,7 +6,8 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.exceptions import FormatError
-from quietcrowd.formats.registry import write_table
+from quietcrowd.formats.columns import Choice
+from quietcrowd.formats.registry import read_table, write_table
 
 DOMAIN = qc.Categorical(["cat", "dog"])
 HEADER = "annotation_id,animal,annotator,created_at,id,image,lead_time,sure,updated_at\n"
@@ -49,12 +50,67 @@ def test_choices_that_look_like_json_are_texts(tmp_path):
     assert answers.values.tolist() == [0, 1, 2]
 
 
+def rows(path, field):
+    table = read_table(path, ("task", "worker", "label"), choice=Choice(field=field), sets=True)
+    return [tuple(row.values()) for row in table.to_pylist()]
+
+
+def test_several_choices_are_sets(tmp_path):
+    path = tmp_path / "a.csv"
+    both = '"{""choices"": [""cat"", ""dog""]}"'
+    path.write_text(f"{HEADER}1,{both},3,x,7,i,1,,x\n2,cat,4,x,7,i,1,,x\n3,,5,x,7,i,1,,x\n")
+    assert rows(path, "animal") == [
+        ("7", "3", ["cat", "dog"]),
+        ("7", "4", ["cat"]),
+        ("7", "5", None),
+    ]
+
+
+def test_levels_of_a_taxonomy_are_joined(tmp_path):
+    path = tmp_path / "a.csv"
+    kind = '"[{""taxonomy"": [[""animal"", ""cat""]]}]"'
+    path.write_text(f"{HEADER}1,{kind},3,x,7,i,1,,x\n")
+    assert rows(path, "animal") == [("7", "3", "animal / cat")]
+
+
+def test_a_quoted_empty_cell_is_a_missing_answer(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(
+        f'{HEADER}"1","cat","3","x","7","i","1","","x"\n"2","","4","x","7","i","1","","x"\n'
+    )
+    assert rows(path, "animal") == [("7", "3", "cat"), ("7", "4", None)]
+
+
+def test_the_latest_annotation_is_last(tmp_path):
+    path = tmp_path / "a.csv"
+    times = ("2024-05-02T10:00:00.000000Z", "2024-05-01T10:00:00.000000Z")
+    path.write_text(
+        f"{HEADER}1,cat,3,x,7,i,1,,{times[0]}\n2,dog,3,x,7,i,1,,{times[1]}\n", encoding="utf-8"
+    )
+    answers = qc.read_answers(path, DOMAIN, field="animal", duplicates="last")
+    assert answers.to_frame().to_numpy().tolist() == [["7", "3", "cat"]]
+
+
+def test_sets_are_written(tmp_path):
+    sets = [["a", "b"], ["c"], [], None]
+    table = pa.table({"task": ["t"] * 4, "worker": list("1234"), "label": sets})
+    write_table(table, tmp_path / "a.csv", file_format="label-studio-csv")
+    assert [row[2] for row in rows(tmp_path / "a.csv", "label")] == sets
+
+
+def test_choices_that_are_json_are_written_as_json(tmp_path):
+    labels = ['{"choices": ["a"]}', "{}", '[{"number": 1}]']
+    table = pa.table({"task": ["t"] * 3, "worker": ["u", "v", "w"], "label": labels})
+    write_table(table, tmp_path / "a.csv", file_format="label-studio-csv")
+    assert [row[2] for row in rows(tmp_path / "a.csv", "label")] == labels
+
+
 @pytest.mark.parametrize(
     ("row", "told"),
     [
         (
-            '1,"[{""choices"": [""a"", ""b""]}]",1,x,7,i,1,,x',
-            "annotation 0, 'animal': expected one choice",
+            '1,"[{""start"": 0, ""end"": 5, ""labels"": [""PER""]}]",1,x,7,i,1,,x',
+            r"annotation 0, 'animal': expected one answer \(choices, .*; got \[{'start'",
         ),
         ("1,cat,1,x,,i,1,,x", "annotation 0: 'id' and 'annotator' must be ids"),
         ("1,cat,,x,7,i,1,,x", "annotation 0: 'id' and 'annotator' must be ids"),

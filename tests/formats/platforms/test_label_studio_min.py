@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import quietcrowd as qc
 from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.formats.columns import Choice
 from quietcrowd.formats.registry import read_table, write_table
 
 DOMAIN = qc.Categorical(["cat", "dog"])
@@ -43,6 +44,50 @@ def test_ratings_and_numbers_stand_in_lists(tmp_path, kind):
     path = project(tmp_path / "a.json", *rows)
     answers = qc.read_answers(path, qc.Ordinal(range(5)), field="n")
     assert answers.values.tolist() == [1, 3]
+
+
+def rows(path, field):
+    table = read_table(path, ("task", "worker", "label"), choice=Choice(field=field), sets=True)
+    return [tuple(row.values()) for row in table.to_pylist()]
+
+
+def test_several_choices_are_sets(tmp_path):
+    given = [{"q": {"choices": ["cat", "dog"]}}, {"q": "cat"}, {"q": {"choices": []}}, {}]
+    path = project(tmp_path / "a.json", *[annotation(1, i, **one) for i, one in enumerate(given)])
+    assert rows(path, "q") == [
+        ("1", "0", ["cat", "dog"]),
+        ("1", "1", ["cat"]),
+        ("1", "2", []),
+        ("1", "3", None),
+    ]
+    assert rows(project(path, annotation(1, 2, q={"choices": []})), "q") == [("1", "2", None)]
+
+
+def test_levels_of_a_taxonomy_are_joined(tmp_path):
+    kinds = [{"taxonomy": [["animal", "cat"]]}]
+    path = project(tmp_path / "a.json", annotation(1, 3, q=kinds))
+    assert rows(path, "q") == [("1", "3", "animal / cat")]
+    kinds[0]["taxonomy"].append(["animal"])
+    assert rows(project(path, annotation(1, 3, q=kinds)), "q") == [
+        ("1", "3", ["animal / cat", "animal"])
+    ]
+
+
+@pytest.mark.parametrize("key", ["updated_at", "created_at"])
+def test_the_latest_annotation_is_last(tmp_path, key):
+    times = {"updated_at": None, "created_at": None}
+    given = [
+        {**annotation(1, 3, q=label), **times, key: f"2024-05-0{day}T10:00:00Z"}
+        for label, day in [("dog", 2), ("cat", 1)]
+    ]
+    path = project(tmp_path / "a.json", *given)
+    answers = qc.read_answers(path, DOMAIN, field="q", duplicates="last")
+    assert answers.to_frame().to_numpy().tolist() == [["1", "3", "dog"]]
+
+
+def test_only_the_chosen_question_is_read(tmp_path):
+    path = project(tmp_path / "a.json", annotation(1, 3, q="cat", sure=[{"rating": "damaged"}]))
+    assert rows(path, "q") == [("1", "3", "cat")]
 
 
 def test_a_preference_is_a_choice(tmp_path):
@@ -97,10 +142,11 @@ def test_a_first_annotation_that_is_long_is_one_too(tmp_path):
         ('[{"q": "cat", "annotator": 1, "id": 2}, {"q": "dog"}]', "annotation 1: 'id' and"),
         (
             '[{"q": ["cat", "dog"], "annotator": 1, "id": 2}]',
-            "annotation 0, 'q': expected one choice",
+            "annotation 0, 'q': expected one answer .choices, taxonomy, rating, number, pairwise",
         ),
-        ('[{"q": [{"choices": ["a", "b"]}], "annotator": 1, "id": 2}]', "one choice, rating"),
-        ('[{"q": 3, "annotator": 1, "id": 2}]', "expected one choice, rating or number; got 3"),
+        ('[{"q": [{"start": 0, "choices": ["a"]}], "annotator": 1, "id": 2}]', "one answer"),
+        ('[{"q": 3, "annotator": 1, "id": 2}]', "expected one answer .*; got 3"),
+        ('[{"q": "a", "annotator": "", "id": 2}]', "annotation 0: 'id' and 'annotator' must be"),
         ('[{"annotator": 1, "id": 2}]', "there is no answer in this file"),
     ],
 )

@@ -1,91 +1,179 @@
-"""Exports of doccano: JSON Lines of labeled texts, in one file per annotator.
+"""Exports of doccano: labeled texts or images, in one file per annotator.
 
-doccano packs the files ``NAME.jsonl`` of all annotators into one archive. Older versions write one
-file, whose rows have a ``username``, or ``annotations`` with a ``user`` each.
+doccano packs the files of all annotators, such as ``NAME.jsonl``, into one archive. Older versions
+write one file, whose rows have a ``username``, or ``annotations`` with a ``user`` each.
 """
 
-import io
+import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
+import pyarrow.csv as pa_csv
 
 from quietcrowd.exceptions import FormatError
-from quietcrowd.formats.columns import Choice, reject_truths
+from quietcrowd.formats.columns import (
+    Choice,
+    check_once,
+    id_text,
+    label_column,
+    reject_truths,
+    warn_left_out,
+)
 from quietcrowd.formats.files import open_text
-from quietcrowd.validation import parse_json
+from quietcrowd.formats.jsonl import parse_objects
 
 NAME = "doccano export"
 
-_LABELS = ("label", "labels", "category", "categories")
+_SUFFIXES = (".jsonl", ".json", ".csv")
+_SEVERAL = ", ".join(_SUFFIXES)
+_IDS = ("id", "doc_id")
+_LABELS = ("label", "labels", "category", "categories", "cats")
+_PARTS = ("entities", "relations", "bbox", "segmentation")
+"""Keys of projects that mark parts of a text or an image."""
+
+_CELLS = (*_IDS, *_LABELS, "username")
+_AS_TEXT = pa_csv.ConvertOptions(column_types=dict.fromkeys(_CELLS, pa.string()))
+
+_JOINED_BY = "#"
+"""Separator of the labels in a cell of CSV."""
+
+_STRUCTURE = re.compile(r"""[\[({]+ *\d+, *\d+, *['"].*|[\[{]['"].*[\]}]|\[\]""", re.DOTALL)
+"""Matches a span, a list or a dictionary that was converted to text."""
+
 _EVERYBODY = frozenset({"all", "unknown"})
 """Names of files that do not identify the annotator."""
 
+_Record: TypeAlias = tuple[str, str, Mapping[str, Any]]
+"""The name of the file without its suffix, a place for messages, and a record."""
+
 
 def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
-    """Return one answer per text and annotator; the id of a text is the task."""
+    """Return one answer per text and annotator; the id of a text is the task.
+
+    Texts without a label are dropped with a warning: the export does not distinguish an annotator
+    who chose nothing from one who has not seen the text.
+    """
     reject_truths(path, wanted, NAME)
     if choice.field is not None:
         raise FormatError("formats.platform-without-fields", path=path, name=NAME)
-    rows: list[tuple[str, str, str | None]] = []
-    for file, worker, lines in _files(path):
-        for number, line in enumerate(lines, start=1):
-            if line.strip():
-                rows += _answers(f"{file}: line {number}", worker, line)
-    columns = zip(*rows, strict=True) if rows else ([], [], [])
-    texts = (pa.array(column, pa.string()) for column in columns)
-    return pa.table(dict(zip(("task", "worker", "label"), texts, strict=True)))
+    tasks: list[str] = []
+    workers: list[str] = []
+    answers: list[list[str]] = []
+    empty = 0
+    for stem, place, record in _records(path):
+        key = next((key for key in _IDS if key in record), _IDS[0])
+        task = id_text(path, place, key, record.get(key))
+        given = _answers(path, place, stem, record)
+        empty += not given
+        for worker, labels in given:
+            tasks.append(task)
+            workers.append(worker)
+            answers.append(labels)
+    warn_left_out(path, {"texts without a label": empty})
+    names = {"task": pa.array(tasks, pa.string()), "worker": pa.array(workers, pa.string())}
+    return pa.table({**names, "label": label_column(answers)})
 
 
-def _files(path: Path) -> Iterator[tuple[str, str, Iterator[str]]]:
+def _records(path: Path) -> Iterator[_Record]:
     if path.suffix.lower() != ".zip":
         with open_text(path, "utf-8-sig") as file:
-            yield str(path), path.name.partition(".")[0], file
+            yield from _records_of(path, "", path.name.removesuffix(".gz"), file.read())
         return
+    others = 0
     try:
         with zipfile.ZipFile(path) as archive:
-            for name in archive.namelist():
-                if name.endswith(".jsonl"):
-                    with archive.open(name) as packed:
-                        text = io.TextIOWrapper(packed, "utf-8-sig")
-                        yield f"{path}: {name}", PurePosixPath(name).stem, text
-    except zipfile.BadZipFile as error:
+            names = [name for name in archive.namelist() if not _is_hidden(name)]
+            exports = [name for name in names if name.lower().endswith(_SUFFIXES)]
+            others = len(names) - len(exports)
+            for name in exports:
+                text = archive.read(name).decode("utf-8-sig")
+                yield from _records_of(path, f"{name}: ", PurePosixPath(name).name, text)
+    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, UnicodeError) as error:
         raise FormatError("formats.document-invalid", path=path, name=NAME, error=error) from None
+    if not exports:
+        raise FormatError("formats.archive-without-exports", path=path, suffixes=_SEVERAL)
+    warn_left_out(path, {f"files that do not end in {_SEVERAL}": others})
 
 
-def _answers(place: str, file_of: str, line: str) -> list[tuple[str, str, str | None]]:
+def _is_hidden(name: str) -> bool:
+    """Return whether a member is a directory, or a file that macOS adds."""
+    return name.endswith("/") or PurePosixPath(name).name.startswith(".")
+
+
+def _records_of(path: Path, inside: str, name: str, text: str) -> Iterator[_Record]:
+    stem = PurePosixPath(name).stem
+    if not name.lower().endswith(".csv"):
+        yield from ((stem, place, record) for place, record in parse_objects(path, text, inside))
+        return
     try:
-        record = parse_json(line)
-    except ValueError as error:
-        raise FormatError("formats.place-not-json", place=place, error=error) from None
-    if not isinstance(record, dict):
-        raise FormatError("formats.place-not-an-object", place=place)
-    task = record.get("id", record.get("doc_id"))
-    if task is None:
-        raise FormatError("formats.place-without-id", place=place)
+        table = pa_csv.read_csv(pa.BufferReader(text.encode()), convert_options=_AS_TEXT)
+    except pa.ArrowInvalid as error:
+        raise FormatError("formats.document-invalid", path=path, name=NAME, error=error) from None
+    names = [name for name in table.column_names if name in _CELLS]
+    check_once(path, table.column_names, names)
+    for number, row in enumerate(table.select(names).to_pylist()):
+        labels = {key: row[key].split(_JOINED_BY) for key in _LABELS if row.get(key)}
+        yield stem, f"{inside}row {number}", {**row, **labels}
+
+
+def _answers(
+    path: Path, place: str, stem: str, record: Mapping[str, Any]
+) -> list[tuple[str, list[str]]]:
+    """Return annotators with their labels."""
     if isinstance(record.get("annotations"), list):
-        return [
-            (str(task), _worker(place, one.get("user"), file_of), _text(one.get("label")))
-            for one in record["annotations"]
-        ]
-    found: Any = next((record[name] for name in _LABELS if name in record), [])
-    labels = found if isinstance(found, list) else [found]
-    if len(labels) > 1:
-        raise FormatError("formats.place-with-several-labels", place=place, count=len(labels))
+        by_worker: dict[str, list[str]] = {}
+        for one in record["annotations"]:
+            labels = _labels_of_annotation(path, place, one)
+            worker = _worker(path, place, "user", one.get("user"), stem)
+            by_worker.setdefault(worker, []).extend(labels)
+        return list(by_worker.items())
+    key = next((key for key in (*_LABELS, *_PARTS) if key in record), None)
+    if key is None:
+        raise FormatError(
+            "formats.labels-missing", path=path, place=place, keys=", ".join(map(repr, _LABELS))
+        )
+    if key in _PARTS:
+        raise _unsupported(path, place, record[key], f"a value of {key!r}")
+    labels = _labels(path, place, record[key])
     if not labels:
         return []
-    worker = _worker(place, record.get("username"), file_of)
-    return [(str(task), worker, _text(labels[0]))]
+    return [(_worker(path, place, "username", record.get("username"), stem), labels)]
 
 
-def _worker(place: str, named: Any, file_of: str) -> str:
-    worker = file_of if named is None else str(named)
-    if named is None and worker in _EVERYBODY:
-        raise FormatError("formats.annotator-missing", place=place)
-    return worker
+def _labels_of_annotation(path: Path, place: str, one: Any) -> list[str]:
+    if not isinstance(one, dict) or "label" not in one:
+        raise _unsupported(path, place, one, "an annotation without a label")
+    if "start_offset" in one:
+        raise _unsupported(path, place, one, "a span")
+    return _labels(path, place, one["label"])
 
 
-def _text(label: Any) -> str | None:
-    return None if label is None else str(label)
+def _labels(path: Path, place: str, value: Any) -> list[str]:
+    """Return texts, or the numbers of old exports, as labels."""
+    labels = value if isinstance(value, list) else [] if value in (None, "") else [value]
+    if any(isinstance(one, list) for one in labels) or {int, str} <= set(map(type, labels)):
+        raise _unsupported(path, place, value, "a span, or a list of spans")
+    for one in labels:
+        if type(one) not in (str, int) or one == "" or _STRUCTURE.fullmatch(str(one)):
+            raise _unsupported(path, place, value, "no label, and no list of labels")
+    return [str(one) for one in labels]
+
+
+def _unsupported(path: Path, place: str, value: Any, what: str) -> FormatError:
+    return FormatError(
+        "formats.answer-unsupported",
+        path=path,
+        place=place,
+        value=f"{value!r:.60}",
+        what=what,
+        readable="one or more labels of a whole text or image",
+    )
+
+
+def _worker(path: Path, place: str, key: str, named: Any, stem: str) -> str:
+    if named is None and stem in _EVERYBODY:
+        raise FormatError("formats.annotator-missing", path=path, place=place)
+    return id_text(path, place, key, stem if named is None else named)

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from quietcrowd.exceptions import FormatError, ParameterError
-from quietcrowd.formats.columns import Choice, check_plain_columns, choose_field, warn_left_out
+from quietcrowd.formats.columns import (
+    TIME,
+    Choice,
+    check_plain_columns,
+    choose_field,
+    id_text,
+    iso_time,
+    label_column,
+    warn_left_out,
+)
 from quietcrowd.formats.files import replacing_bytes, sidecar, write_sidecar
 from quietcrowd.formats.jsonl import read_records
+from quietcrowd.formats.platforms.label_studio_results import KINDS, answer_of, is_id, make_result
 
 NAME = "Label Studio JSON"
 
-KINDS: Mapping[str, str] = {
-    "choices": "choices",
-    "rating": "rating",
-    "number": "number",
-    "pairwise": "selected",
-}
-"""Types of results that are answers, and the key of each type's value."""
+_OLD = "completions"
+"""Key of the annotations before version 1.0."""
 
 
 def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
@@ -37,29 +41,31 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     keys = _keys(path, tasks)
     if "label" in wanted and "worker" not in wanted:
         return _truths(path, dict(zip(keys, tasks, strict=True)), choice)
-    given: list[tuple[str, str, list[Any]]] = []
+    given: list[tuple[str, str, list[Any], str | None]] = []
     cancelled = 0
     for key, task in zip(keys, tasks, strict=True):
-        for annotation in _listed(path, key, task, "annotations"):
-            if annotation.get("was_cancelled"):
+        for one in _annotations(path, key, task):
+            if one.get("was_cancelled") or one.get("skipped"):
                 cancelled += 1
                 continue
-            given.append((key, _worker(path, key, annotation), _results(path, key, annotation)))
+            time = iso_time(one.get("updated_at") or one.get("created_at"))
+            given.append((key, _worker(path, key, one), _listed(path, key, one, "result"), time))
     warn_left_out(path, {"cancelled annotations": cancelled})
-    field = choose_field(path, _fields(results for _, _, results in given), choice.field)
-    labels = [_value(path, key, results, field) for key, _, results in given]
+    field = _choose(path, [(key, results) for key, _, results, _ in given], choice.field)
+    labels = [_value(path, key, results, field) for key, _, results, _ in given]
     return pa.table(
         {
-            "task": pa.array([key for key, _, _ in given], pa.string()),
-            "worker": pa.array([worker for _, worker, _ in given], pa.string()),
-            "label": pa.array(labels),
+            "task": pa.array([key for key, *_ in given], pa.string()),
+            "worker": pa.array([worker for _, worker, *_ in given], pa.string()),
+            "label": label_column(labels),
+            TIME: pa.array([time for *_, time in given], pa.string()),
         }
     )
 
 
 def has_annotations(path: Path) -> bool:
     """Return whether any task has an annotation."""
-    return any(task.get("annotations") for task in read_records(path, "task"))
+    return any(task.get("annotations") or task.get(_OLD) for task in read_records(path, "task"))
 
 
 def _keys(path: Path, tasks: list[dict[str, Any]]) -> list[str]:
@@ -87,9 +93,13 @@ def _listed(path: Path, key: str, task: Mapping[str, Any], name: str) -> list[di
     return found
 
 
+def _annotations(path: Path, key: str, task: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return _listed(path, key, task, "annotations") or _listed(path, key, task, _OLD)
+
+
 def _worker(path: Path, key: str, annotation: Mapping[str, Any]) -> str:
     """Return the annotator: ``completed_by`` is an id, or an object with an id."""
-    who = annotation.get("completed_by")
+    who = annotation.get("completed_by", annotation.get("created_username"))
     worker = who.get("id") if isinstance(who, dict) else who
     if not is_id(worker):
         raise FormatError(
@@ -102,17 +112,36 @@ def _worker(path: Path, key: str, annotation: Mapping[str, Any]) -> str:
     return str(worker)
 
 
-def _results(path: Path, key: str, holder: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [one for one in _listed(path, key, holder, "result") if one.get("type") in KINDS]
+def _is_answer(result: Mapping[str, Any]) -> bool:
+    return isinstance(result.get("type"), str) and result["type"] in KINDS
 
 
-def _fields(all_results: Iterable[list[dict[str, Any]]]) -> list[str]:
-    names = (str(one.get("from_name")) for results in all_results for one in results)
-    return list(dict.fromkeys(names))
+def _choose(
+    path: Path, answered: Sequence[tuple[str, list[dict[str, Any]]]], wanted: str | None
+) -> str:
+    """Return the question; raise FormatError if its results are no answers, such as boxes."""
+    fields: dict[str, None] = {}
+    others: dict[str, str] = {}
+    for key, results in answered:
+        for one in results:
+            name = one.get("from_name")
+            if _is_answer(one):
+                fields[id_text(path, f"task {key}", "from_name", name)] = None
+            else:
+                others[str(name)] = f"{name} ({one.get('type')})"
+    if (others and not fields) or (wanted in others and wanted not in fields):
+        raise FormatError(
+            "formats.results-unsupported",
+            path=path,
+            results=", ".join(others.values()),
+            known=", ".join(KINDS),
+        )
+    return choose_field(path, list(fields), wanted)
 
 
 def _value(path: Path, key: str, results: list[dict[str, Any]], field: str) -> Any:
-    mine = [one for one in results if str(one.get("from_name")) == field]
+    """Return a list of labels, a number, a side, or None without an answer."""
+    mine = [one for one in results if _is_answer(one) and str(one["from_name"]) == field]
     if not mine:
         return None
     answer = answer_of(mine[0].get("value"), KINDS[mine[0]["type"]])
@@ -127,14 +156,15 @@ def _value(path: Path, key: str, results: list[dict[str, Any]], field: str) -> A
 def _truths(path: Path, tasks: Mapping[str, dict[str, Any]], choice: Choice) -> pa.Table:
     held: list[tuple[str, dict[str, Any]]] = []
     for key, task in tasks.items():
-        known = [one for one in _listed(path, key, task, "annotations") if one.get("ground_truth")]
+        given = _annotations(path, key, task)
+        known = [one for one in given if one.get("ground_truth") or one.get("honeypot")]
         held += [(key, one) for one in known or _listed(path, key, task, "predictions")]
-    results = [(key, _results(path, key, one), one.get("score")) for key, one in held]
-    field = choose_field(path, _fields(found for _, found, _ in results), choice.field)
+    results = [(key, _listed(path, key, one, "result"), one.get("score")) for key, one in held]
+    field = _choose(path, [(key, found) for key, found, _ in results], choice.field)
     rows = [(key, _value(path, key, found, field), score) for key, found, score in results]
-    kept = [row for row in rows if row[1] is not None]
+    kept = [row for row in rows if row[1] not in (None, [])]
     columns = {"task": pa.array([key for key, _, _ in kept], pa.string())}
-    columns["label"] = pa.array([label for _, label, _ in kept])
+    columns["label"] = label_column([label for _, label, _ in kept])
     scores = [float(score) if isinstance(score, int | float) else None for _, _, score in kept]
     if any(score is not None for score in scores):
         columns["confidence"] = pa.array(scores, pa.float64())
@@ -233,34 +263,6 @@ def task_document(
         "annotations": annotations or [],
         "predictions": predictions,
     }
-
-
-def is_id(value: Any) -> bool:
-    """Return whether a value is a text or an integer."""
-    return isinstance(value, str | int) and not isinstance(value, bool)
-
-
-def make_result(one: str, label: Any) -> list[dict[str, Any]]:
-    """Return a list with the result of a label, or an empty list for a missing label."""
-    if label is None or (isinstance(label, float) and not math.isfinite(label)):
-        return []
-    named = isinstance(label, str | bool)
-    kind = "choices" if named else "number"
-    value = [str(label)] if named else label
-    head = {"id": one, "from_name": "label", "to_name": "task", "type": kind}
-    return [{**head, "value": {kind: value}}]
-
-
-def answer_of(value: Any, key: str) -> Any:
-    """Return the single choice, rating or number of a value, or None."""
-    answer = value.get(key) if isinstance(value, Mapping) else None
-    if key == "choices":
-        if not (isinstance(answer, list) and len(answer) == 1):
-            return None
-        answer = answer[0]
-    if key in ("choices", "selected"):
-        return answer if isinstance(answer, str) else None
-    return answer if isinstance(answer, int | float) and not isinstance(answer, bool) else None
 
 
 class Pseudonyms:

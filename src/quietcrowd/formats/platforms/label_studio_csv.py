@@ -12,12 +12,15 @@ from quietcrowd.formats.columns import Choice, reject_truths
 from quietcrowd.formats.platforms.label_studio import Pseudonyms
 from quietcrowd.formats.platforms.label_studio_min import (
     ANNOTATOR,
+    CREATED,
     ID,
     NUMBERS,
     TASK,
+    UPDATED,
     flat_columns,
     question_of,
     read_columns,
+    unpack,
 )
 
 NAME = "Label Studio CSV"
@@ -28,7 +31,7 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     reject_truths(path, wanted, NAME)
     names = csv.names(path)
     field = question_of(path, names, choice.field)
-    held = tuple(name for name in (ID, TASK, ANNOTATOR, field) if name in names)
+    held = tuple(name for name in (ID, TASK, ANNOTATOR, field, CREATED, UPDATED) if name in names)
     table = csv.read(path, held)
     columns = {name: table[name].to_pylist() for name in held}
     return read_columns(path, columns, field, packed=True)
@@ -38,12 +41,17 @@ def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
     """Write one annotation per row; workers become numbers in the order of their first row."""
     workers = Pseudonyms()
     columns = flat_columns(path, table, NAME, workers)
-    labels = [
-        cell if cell is None or isinstance(cell, str) else json.dumps(cell)
-        for cell in columns["label"]
-    ]
+    labels = [_packed(cell) for cell in columns["label"]]
     arrays = {
         name: pa.array(cells, pa.int64() if name in NUMBERS else pa.string())
         for name, cells in {**columns, "label": labels}.items()
     }
     csv.write(pa.table(arrays), path, None if note is None else workers.in_note(note))
+
+
+def _packed(cell: Any) -> str | None:
+    if cell is None:
+        return None
+    if isinstance(cell, str) and unpack(cell) != cell:  # a choice that would be read as JSON
+        cell = {"choices": [cell]}
+    return cell if isinstance(cell, str) else json.dumps(cell)

@@ -11,23 +11,26 @@ from typing import Any
 import pyarrow as pa
 
 from quietcrowd.exceptions import FormatError
-from quietcrowd.formats.columns import Choice, check_plain_columns, choose_field, reject_truths
-from quietcrowd.formats.jsonl import read_records
-from quietcrowd.formats.platforms.label_studio import (
-    KINDS,
-    Pseudonyms,
-    answer_of,
-    is_id,
-    make_result,
-    write_records,
+from quietcrowd.formats.columns import (
+    TIME,
+    Choice,
+    check_plain_columns,
+    choose_field,
+    iso_time,
+    label_column,
+    reject_truths,
 )
+from quietcrowd.formats.jsonl import read_records
+from quietcrowd.formats.platforms.label_studio import Pseudonyms, write_records
+from quietcrowd.formats.platforms.label_studio_results import KINDS, answer_of, is_id, make_result
 
 NAME = "Label Studio JSON_MIN"
 
 ID, TASK, ANNOTATOR = "id", "task", "annotator"
 _ANNOTATION = "annotation_id"
 NUMBERS = (ID, ANNOTATOR, _ANNOTATION)
-_TIMES = ("created_at", "updated_at", "lead_time")
+CREATED, UPDATED = "created_at", "updated_at"
+_TIMES = (CREATED, UPDATED, "lead_time")
 _OTHERS = frozenset({ID, TASK, ANNOTATOR, _ANNOTATION, *_TIMES, "agreement", "history"})
 """Columns that are not questions."""
 
@@ -38,9 +41,8 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     records = read_records(path, "annotation")
     names = list(dict.fromkeys(name for record in records for name in record))
     field = question_of(path, names, choice.field)
-    columns = {
-        name: [record.get(name) for record in records] for name in (ID, TASK, ANNOTATOR, field)
-    }
+    held = (ID, TASK, ANNOTATOR, field, CREATED, UPDATED)
+    columns = {name: [record.get(name) for record in records] for name in held}
     return read_columns(path, columns, field, packed=False)
 
 
@@ -94,11 +96,16 @@ def read_columns(
             raise FormatError(
                 "formats.annotation-field-invalid", path=path, place=place, field=field, error=error
             ) from None
+    empty = [None] * len(labels)
+    times = zip(columns.get(UPDATED, empty), columns.get(CREATED, empty), strict=True)
     return pa.table(
         {
             "task": pa.array(_keys(columns[ID], columns.get(TASK)), pa.string()),
             "worker": pa.array(map(str, columns[ANNOTATOR]), pa.string()),
-            "label": pa.array(labels),
+            "label": label_column(labels),
+            TIME: pa.array(
+                [iso_time(updated or created) for updated, created in times], pa.string()
+            ),
         }
     )
 
@@ -129,30 +136,33 @@ def flat_columns(path: Path, table: pa.Table, name: str, workers: Pseudonyms) ->
 
 
 def _shorten(label: Any) -> Any:
-    """Return a label in the form of JSON_MIN: a choice as text, a number in a list of an object."""
+    """Return a label as JSON_MIN has it: one choice as text, several or a number in an object."""
     for result in make_result("", label):
-        choice = answer_of(result["value"], "choices")
-        return [result["value"]] if choice is None else choice
+        value = result["value"]
+        choices = value.get("choices")
+        if choices is None:
+            return [value]
+        return choices[0] if len(choices) == 1 else value
     return None
 
 
 def _read_short(cell: Any, *, packed: bool = False) -> Any:
     """Return the answer in a cell of JSON_MIN, or None; `packed` cells (CSV) may contain JSON."""
     if packed and isinstance(cell, str):
-        cell = _unpacked(cell)
+        cell = unpack(cell)
     if cell is None or isinstance(cell, str):
-        return cell
-    values = cell if isinstance(cell, list) and len(cell) == 1 else [None]
-    answers = [answer_of(values[0], key) for key in KINDS.values()]
+        return cell or None
+    values = cell if isinstance(cell, list) else [cell]
+    answers = [answer_of(values[0], key) for key in KINDS.values()] if len(values) == 1 else []
     found = [answer for answer in answers if answer is not None]
     if len(found) != 1:
-        raise ValueError(f"expected one choice, rating or number; got {cell!r}")
+        raise ValueError(f"expected one answer ({', '.join(KINDS)}); got {cell!r:.80}")
     return found[0]
 
 
-def _unpacked(text: str) -> Any:
+def unpack(text: str) -> Any:
+    """Return the value of a cell that is JSON, or the text."""
     try:
-        found = json.loads(text) if text.startswith("[{") else text
+        return json.loads(text) if text.startswith(("[{", "{")) else text
     except (ValueError, RecursionError):
         return text
-    return found
