@@ -1,4 +1,4 @@
-"""Where the two clients differ: the table of docs/clients.md, and what of it can be shown."""
+"""Differences between the two clients: the table of docs/clients.md, and tests of its rows."""
 
 import re
 from pathlib import Path
@@ -24,73 +24,83 @@ PAGE = Path(__file__).parents[3] / "docs" / "clients.md"
 
 DIFFERENCES = {
     "other servers": (
-        "one ledger and one memory of questions for all servers of a folder",
-        "one origin: what was asked and spent on others is not known, and the page says so",
+        "one ledger and one store of questions for all servers of a directory",
+        "one origin: questions and losses on other servers are unknown, and the page says so",
     ),
     "storage": (
-        "files of their owner, which stay",
-        "the browser's storage: a private window, or a browser that needs room, deletes budget, "
-        "questions and credential; the page says so",
+        "files that only their owner can read, which remain",
+        "the browser's storage: a private window, or a browser that needs space, deletes "
+        "budget, questions and credential; the page says so",
     ),
-    "when noise is fixed": (
-        "before the first answer, in a memo, where the mechanism allows it; destroyed when reports "
-        "are stored",
+    "time of the noise": (
+        "before the first answer, in a memo, if the mechanism supports it; destroyed when "
+        "reports are stored",
         "when the answers are sent; nothing of it is stored",
     ),
-    "when the request leaves": (
-        "at once: the noise was there before the answers",
+    "time of the request": (
+        "immediately: the noise existed before the answers",
         "a fixed time after the click, a multiple of four seconds",
     ),
-    "where random words come from": (
-        "SHAKE-256 of a key of 256 bits from the system, where there is a memo; else the system",
+    "source of random words": (
+        "SHAKE-256 of a key of 256 bits from the system, if there is a memo; otherwise the system",
         "the browser's generator",
     ),
     "budget": (
-        "a budget with a delta uses a filter; before the first question the client says how many "
-        "answers fit, and asks no more",
-        "losses are summed; each question shows how many answers fit, and further ones cannot be "
-        "given; what does not fit is refused at sending",
+        "a budget with a delta uses a filter; before the first question the client shows how "
+        "many answers fit, and asks no more",
+        "losses are summed; each question shows how many answers fit, and accepts no more; "
+        "reports beyond the budget are rejected at sending",
     ),
     "mechanisms": (
-        "those that it knows: the channel must follow from the mechanism's parameters",
-        "any sound channel, except sketches that solve a ridge regression; parameters are not read",
+        "known ones: the channel must follow from the mechanism's parameters",
+        "any valid channel, except sketches that solve a ridge regression; parameters are not read",
     ),
     "channels of earlier campaigns": (
-        "read, with the kinds laplace and bounded, without a draw per worker, or in earlier words",
-        "refused",
+        "read, with the kinds laplace and bounded, without a secret weight per worker, or in "
+        "earlier words",
+        "rejected",
     ),
     "answers as texts": (
-        '"7" is the number 7, as files have it',
+        '"7" is the number 7, as in files',
         "no: answers have the type of their domain",
     ),
     "configuration and tasks": (
-        "read again in each process, and refused if they have changed",
-        "stored from joining on",
+        "read again in each process, and rejected if they have changed",
+        "stored when the worker joins",
     ),
-    "before sending": ("joins once more, with the same bytes", "sends no request"),
+    "before sending": (
+        "joins once more, with the same bytes",
+        "sends no request",
+    ),
     "after losing the device": (
         "the credential is a file to copy",
         "a withdrawal key to write down, which works anywhere",
     ),
-    "what the server holds": (
-        "can be shown, and is compared with what was sent",
-        "only what was sent is shown",
+    "data on the server": (
+        "can be shown, and is compared with the sent data",
+        "only sent data are shown",
     ),
-    "who asks": ("one constant user agent", "the browser says what it is, as on every page"),
+    "user agent": (
+        "a constant",
+        "that of the browser, as on every page",
+    ),
     "compressed responses": (
-        "refused, as are responses beyond a length",
+        "rejected, as are responses beyond a length",
         "decompressed by the browser",
     ),
-    "whose code": (
-        "that of the wheel",
-        "that of the server, unless the page was saved and compared",
+    "source of the code": (
+        "the wheel",
+        "the server, unless the page was saved and compared",
     ),
-    "languages": ("English", "English and German"),
+    "languages": (
+        "English",
+        "English and German",
+    ),
 }
 
 
 def test_the_page_on_clients_has_this_table():
-    text = PAGE.read_text("utf-8").partition("## Where the two clients differ")[2]
+    text = PAGE.read_text("utf-8").partition("## Differences between the two clients")[2]
     rows = re.findall(r"^\| (.+?) \| (.+?) \| (.+?) \|$", text, re.MULTILINE)
     assert {what: (python, page) for what, python, page in rows[1:]} == DIFFERENCES
 
