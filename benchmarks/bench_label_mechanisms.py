@@ -157,20 +157,22 @@ def main() -> None:
     cells = [(labels, epsilon) for labels in LABELS for epsilon in EPSILONS]
     told = [row for cell in cells for row in plurality_rows(*cell)]
     lost = [row for row in told if row[-1] == "no"]
-    shown = ["labels", "epsilon", "reports", "error, one label", f"error, a set, {SHARE} of them",
-             "difference", "share needed", f"{SHARE} is enough"]  # fmt: skip
+    shown = ["labels", "epsilon", "reports", "error, one label",
+             f"error, sets, {SHARE} of the reports", "difference", "fraction needed",
+             f"{SHARE} is enough"]  # fmt: skip
     fitted = [row for cell in cells for row in fit_rows(*cell)]
     fitted.sort(key=lambda row: row[-1])
     per = [
-        f"{len([r for r in told if r[0] == str(k)])} cells with {k} labels, "
-        f"{len([r for r in lost if r[0] == str(k)])} lost"
+        f"{len([r for r in lost if r[0] == str(k)])} of {len([r for r in told if r[0] == str(k)])} "
+        f"rows with {k} labels"
         for k in LABELS
     ]
     text = "\n\n".join(
         [
-            f"The plurality: {'; '.join(per)}. Those that are lost first.",
+            f"Plurality: in {' and '.join(per)}, {SHARE} of the reports is not enough. "
+            "These rows come first.",
             table_of(shown, [*lost, *(row for row in told if row[-1] == "yes")]),
-            "`NoiseAware`, which does not know that all workers are alike:",
+            "`NoiseAware`, which has to estimate the accuracy of workers:",
             table_of([*shown[:6], shown[-1]], fitted),
         ]
     )

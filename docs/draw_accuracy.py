@@ -40,7 +40,7 @@ def table(
     epsilons: tuple[str, ...],
 ) -> str:
     """Return a table: a row for each real set, a column for each epsilon."""
-    heads = ("plain" if epsilon == "none" else f"ε = {epsilon}" for epsilon in epsilons)
+    heads = ("no noise" if epsilon == "none" else f"ε = {epsilon}" for epsilon in epsilons)
     lines = [f"| {title} | {' | '.join(heads)} | constant guess |"]
     lines.append("|---" * (len(epsilons) + 2) + "|")
     for crowd in crowds:

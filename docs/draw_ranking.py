@@ -114,7 +114,10 @@ def accuracies(draws: int = DRAWS) -> str:
 def priors(draws: int = DRAWS) -> str:
     """Return the table of what the spread of the prior does, at epsilon 1."""
     columns = [f"{what}, {prior:g}" for prior in PRIORS for what in ("tau", "coverage")]
-    lines = [f"| standard deviation of scores | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
+    lines = [
+        f"| standard deviation of scores | {' | '.join(columns)} |",
+        "|---" * (len(columns) + 1) + "|",
+    ]
     for differ in DIFFER:
         cells: list[list[float]] = [[] for _ in columns]
         for draw in range(draws):
