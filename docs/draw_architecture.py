@@ -1,7 +1,7 @@
-"""Draw the folders of the package, and which imports which, from the imports as they are.
+"""Draw the directories of the package and their imports.
 
 ``python docs/draw_architecture.py`` writes ``docs/figures/architecture.svg`` and
-``docs/figures/architecture-campaign.svg``; a test holds both to the code.
+``docs/figures/architecture-campaign.svg``. A test compares both with the code.
 """
 
 from __future__ import annotations
