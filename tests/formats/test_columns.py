@@ -80,6 +80,10 @@ def test_times_can_be_compared_as_texts(value, time):
     assert iso_time(value) == time
 
 
+def test_missing_labels_are_texts():
+    assert label_column([None, []]).type == pa.string()
+
+
 def test_no_rows_are_in_order():
     empty = pa.table({name: pa.array([], pa.string()) for name in ("task", "worker", "time")})
     assert in_time_order(empty).column_names == ["task", "worker"]

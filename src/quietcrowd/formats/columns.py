@@ -133,7 +133,9 @@ def label_column(answers: Sequence[Any], *, several: bool = False) -> pa.Array:
     if several or any(isinstance(one, list) and len(one) > 1 for one in answers):
         lists = [[one] if isinstance(one, str) else one for one in answers]
         return pa.array(lists, pa.list_(pa.string()))
-    return pa.array([next(iter(one), None) if isinstance(one, list) else one for one in answers])
+    labels = [next(iter(one), None) if isinstance(one, list) else one for one in answers]
+    texts = all(label is None or isinstance(label, str) for label in labels)
+    return pa.array(labels, pa.string() if texts else None)
 
 
 TIME = "time"

@@ -184,6 +184,16 @@ def test_damaged_archives_name_the_place(tmp_path, files, message):
         sets_of(path)
 
 
+def test_an_encrypted_archive_is_refused(tmp_path):
+    path = packed(tmp_path / "a.zip", ann_jsonl=lines(BOB))
+    content = bytearray(path.read_bytes())
+    for head, flags in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
+        content[content.index(head) + flags] |= 1
+    path.write_bytes(content)
+    with pytest.raises(FormatError, match=r"a\.zip: .* is encrypted"):
+        sets_of(path)
+
+
 def test_other_archives_and_fields_are_refused(tmp_path):
     (tmp_path / "a.zip").write_text("no archive")
     with pytest.raises(FormatError, match=r"a\.zip: this cannot be read as doccano export"):

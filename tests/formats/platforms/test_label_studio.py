@@ -4,10 +4,12 @@ import json
 
 import pyarrow as pa
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import quietcrowd as qc
 from quietcrowd.exceptions import AnswerError, DroppedRowsWarning, FormatError, ParameterError
-from quietcrowd.formats.registry import holds_truths, read_table, write_table
+from quietcrowd.formats.registry import FORMATS, holds_truths, read_table, write_table
 
 DOMAIN = qc.Categorical(["cat", "dog"])
 
@@ -171,6 +173,30 @@ def test_sets_are_written(tmp_path):
     )
     write_table(table, tmp_path / "a.json", file_format="label-studio")
     assert rows(tmp_path / "a.json") == [("t", "1", ["é", "b"]), ("t", "2", []), ("t", "3", None)]
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)
+SETS = st.none() | st.lists(TEXTS | st.sampled_from(['{"choices": []}', "[{}]", "=1"]), max_size=3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["label-studio", "label-studio-min", "label-studio-csv"])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(sets=st.lists(SETS, max_size=4).map(lambda more: [["cat"], *more]))
+def test_sets_that_are_written_are_read(tmp_path, name, sets):
+    workers = [str(one) for one in range(1, len(sets) + 1)]
+    table = pa.table(
+        {
+            "task": ["t"] * len(sets),
+            "worker": workers,
+            "label": pa.array(sets, pa.list_(pa.string())),
+        }
+    )
+    path = tmp_path / f"a{FORMATS[name].suffixes[0]}"
+    write_table(table, path, file_format=name)
+    several = any(len(one or ()) > 1 for one in sets)
+    expected = sets if several else [one[0] if one else None for one in sets]
+    assert rows(path) == [("t", *row) for row in zip(workers, expected, strict=True)]
 
 
 def test_several_questions(tmp_path):

@@ -73,6 +73,12 @@ def test_levels_of_a_taxonomy_are_joined(tmp_path):
     assert rows(path, "animal") == [("7", "3", "animal / cat")]
 
 
+def test_tabs_may_separate_cells(tmp_path):
+    path = tmp_path / "a.tsv"
+    path.write_text(f"{HEADER}1,cat,3,x,7,i,1,,x\n".replace(",", "\t"))
+    assert rows(path, "animal") == [("7", "3", "cat")]
+
+
 def test_a_quoted_empty_cell_is_a_missing_answer(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(

@@ -91,7 +91,7 @@ def _records(path: Path) -> Iterator[_Record]:
             for name in exports:
                 text = archive.read(name).decode("utf-8-sig")
                 yield from _records_of(path, f"{name}: ", PurePosixPath(name).name, text)
-    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, UnicodeError) as error:
+    except (zipfile.BadZipFile, RuntimeError, UnicodeError) as error:  # RuntimeError: encrypted
         raise FormatError("formats.document-invalid", path=path, name=NAME, error=error) from None
     if not exports:
         raise FormatError("formats.archive-without-exports", path=path, suffixes=_SEVERAL)
