@@ -1,6 +1,7 @@
 """The same answers are the same from every format, and what is read is written alike."""
 
 import contextlib
+import itertools
 import json
 import sys
 import warnings
@@ -22,6 +23,7 @@ from quietcrowd.exceptions import (
     MissingMechanismError,
     ParameterError,
 )
+from quietcrowd.formats.columns import Choice
 from quietcrowd.formats.registry import FORMATS, find_format, holds_truths, read_table, write_table
 from quietcrowd.mechanisms import MatrixFactorization
 
@@ -245,6 +247,9 @@ HEADERS = {
     "argilla.json": b'[{"id": 1, "responses": {"q": [{"user_id": ',
     "doccano.jsonl": b'{"id": 1, "text": "x", "label": ["a"',
     "prodigy.jsonl": b'{"_input_hash": 1, "_task_hash": 2, "answer": "accept", "label": ',
+    "zooniverse.csv": b"classification_id,user_id,workflow_id,annotations,subject_ids\n",
+    "labelbox.ndjson": b'{"data_row": {"id": 1}, "projects": {"p": {"labels": [',
+    "kili.json": b'[{"externalId": 1, "labels": [{"jsonResponse": ',
 }
 
 
@@ -338,6 +343,86 @@ def test_no_record_raises_anything_else(tmp_path, name, data):
     with warnings.catch_warnings(), contextlib.suppress(FormatError):
         warnings.simplefilter("ignore", DroppedRowsWarning)
         read_table(path, ANSWERS, file_format=name, sets=True)
+
+
+CLASSIFICATION = {"task": "T0", "task_label": "Q?", "value": [{"select_label": "S", "label": "x"}]}
+EXPORTS = {
+    "zooniverse": [CLASSIFICATION, {"task": "T1", "value": [CLASSIFICATION | {"value": ["x"]}]}],
+    "labelbox": {
+        "data_row": {"id": "d"},
+        "projects": {
+            "p": {
+                "name": "P",
+                "labels": [
+                    {
+                        "label_details": {"created_by": "u", "created_at": "2024"},
+                        "performance_details": {"skipped": False},
+                        "annotations": {
+                            "objects": [{"name": "box"}],
+                            "classifications": [
+                                {"name": "Q?", "checklist_answers": [{"name": "x"}]},
+                                {"name": "T0", "radio_answer": {"name": "x", "value": "x"}},
+                                {"name": "T1", "text_answer": {"content": "x"}},
+                            ],
+                        },
+                    }
+                ],
+            }
+        },
+    },
+    "kili": {
+        "externalId": "a",
+        "labels": [
+            {
+                "author": {"email": "u"},
+                "labelType": "DEFAULT",
+                "isLatestLabelForUser": True,
+                "createdAt": "2024",
+                "jsonResponse": {
+                    "T0": {"categories": [{"name": "x", "children": {"Q?": {"text": "x"}}}]},
+                    "T1": {"annotations": []},
+                },
+            }
+        ],
+    },
+    "hugging-face": {"id": 1, "T0": [1, 2], "workers": ["a", "b"], "Q?": [{"T1": ["x"]}]},
+}
+
+
+def with_part(whole, place, part):
+    """Return a JSON value with another part at a place, counted depth first."""
+    places = itertools.count()
+
+    def copy(one):
+        if next(places) == place:
+            return part
+        if isinstance(one, dict):
+            return {name: copy(inside) for name, inside in one.items()}
+        return [copy(inside) for inside in one] if isinstance(one, list) else one
+
+    return copy(whole)
+
+
+@pytest.mark.parametrize("kind", EXPORTS)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(place=st.integers(0, 45), part=JSON, field=st.sampled_from([None, "Q?", "T0", "T1"]))
+def test_no_damage_inside_an_export_raises_anything_else(tmp_path, kind, place, part, field):
+    export = with_part(EXPORTS[kind], place, part)
+    path = tmp_path / f"a.{'csv' if kind == 'zooniverse' else 'json'}"
+    if kind == "zooniverse":
+        cells = {
+            "user_id": 7,
+            "workflow_id": 1,
+            "subject_ids": 5,
+            "annotations": json.dumps(export),
+        }
+        pd.DataFrame([cells]).to_csv(path, index=False)
+    else:
+        path.write_text(json.dumps([export]))
+    choice = Choice(field=field)
+    with warnings.catch_warnings(), contextlib.suppress(FormatError):
+        warnings.simplefilter("ignore", DroppedRowsWarning)
+        read_table(path, ANSWERS, file_format=kind, choice=choice, sets=True)
 
 
 def test_a_table_loads_no_module_of_another_format(program, tmp_path):

@@ -32,17 +32,18 @@ def read_answers(
     Parameters
     ----------
     path : str or Path
-        Name that ends in ``.csv``, ``.tsv``, ``.jsonl`` or ``.json``, or one of these and ``.gz``,
-        or in ``.parquet``, ``.xlsx`` or ``.zip``. Ids in CSV files and workbooks are read as text.
+        Name that ends in ``.csv``, ``.tsv``, ``.jsonl``, ``.ndjson`` or ``.json``, or one of these
+        and ``.gz``, or in ``.parquet``, ``.xlsx`` or ``.zip``. Ids in CSV files and workbooks are
+        read as text.
     domain : Domain
         Domain of the answers.
     task, worker, label : str
         Names of the columns of a table.
     file_format : str, optional
         ``csv``, ``parquet``, ``jsonl``, ``excel``, ``mturk``, ``toloka``, ``label-studio``,
-        ``label-studio-min``, ``label-studio-csv``, ``prodigy``, ``doccano``, ``argilla`` or
-        ``limesurvey``.
-        Default: determined by suffix and header.
+        ``label-studio-min``, ``label-studio-csv``, ``prodigy``, ``doccano``, ``argilla``,
+        ``limesurvey``, ``zooniverse``, ``labelbox``, ``kili`` or ``hugging-face``.
+        Default: determined by suffix and header, except ``hugging-face``.
     field : str, optional
         The question, if a platform's file has several.
     rejected : bool

@@ -1,5 +1,6 @@
 """Selection of a file's columns, and of a platform's answers."""
 
+import json
 import warnings
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -136,6 +137,27 @@ def label_column(answers: Sequence[Any], *, several: bool = False) -> pa.Array:
     labels = [next(iter(one), None) if isinstance(one, list) else one for one in answers]
     texts = all(label is None or isinstance(label, str) for label in labels)
     return pa.array(labels, pa.string() if texts else None)
+
+
+def label_text(path: Path, place: str, name: str, value: Any, readable: str) -> str:
+    """Return an answer as text; raise FormatError, which says what is `readable`, if it is none."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | float):
+        return json.dumps(value)
+    raise FormatError(
+        "formats.answer-unsupported",
+        path=path,
+        place=f"{place}, {name!r}",
+        value=json.dumps(value, ensure_ascii=False, default=str)[:80],
+        what="not a label",
+        readable=readable,
+    )
+
+
+def time_text(path: Path, place: str, name: str, value: Any) -> str | None:
+    """Return a time as text, or None; raise FormatError if it is neither text nor number."""
+    return None if value is None else id_text(path, place, name, value)
 
 
 TIME = "time"

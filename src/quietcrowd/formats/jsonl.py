@@ -180,3 +180,27 @@ def _parsed(path: Path, place: str, text: str) -> Any:
         return parse_json(text)
     except (ValueError, RecursionError) as error:
         raise FormatError("formats.place-not-json", path=path, place=place, error=error) from None
+
+
+def object_in(path: Path, place: str, holder: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return a member that is an object, or empty if it is missing; raise FormatError otherwise."""
+    found = holder.get(name)
+    if not isinstance(found, dict | None):
+        raise FormatError("formats.member-not-an-object", path=path, place=place, name=name)
+    return found or {}
+
+
+def objects_in(
+    path: Path, place: str, holder: Mapping[str, Any], name: str
+) -> list[dict[str, Any]]:
+    """Return a member that is a list of objects, or empty; raise FormatError otherwise."""
+    found = holder.get(name)
+    listed = isinstance(found, list) and all(isinstance(one, dict) for one in found)
+    if not (listed or found is None):
+        raise FormatError("formats.member-not-objects", path=path, place=place, name=name)
+    return found or []
+
+
+def dicts(value: Any) -> list[dict[str, Any]]:
+    """Return the objects of a list; a value that is not a list has none."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

@@ -63,7 +63,10 @@ class Format:
 
 
 _CSV, _TSV, _JSON = (".csv", ".csv.gz"), (".tsv", ".tsv.gz"), (".json", ".json.gz")
-_JSONL = (".jsonl", ".jsonl.gz")
+_JSONL = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
+
+_TABLE = (r"worker(:\w+)?",)
+"""A column that tables have, and that these platforms do not write."""
 
 _ANNOTATION = ("annotator", "annotation_id")
 _ARGILLA = r"(responses:(dict|list)|.*\.responses:\w+|.*-suggestion-metadata:\w+)"
@@ -128,6 +131,39 @@ FORMATS: Mapping[str, Format] = {
             (*_CSV, *_TSV),
             within=("csv",),
             marks=_LIMESURVEY,
+            written=False,
+        ),
+        Format(
+            "zooniverse",
+            "platforms.zooniverse",
+            _CSV,
+            within=("csv",),
+            marks=("classification_id", "workflow_id", "annotations", "subject_ids"),
+            unless=_TABLE,
+            written=False,
+        ),
+        Format(
+            "labelbox",
+            "platforms.labelbox",
+            (*_JSONL, *_JSON),
+            within=("label-studio", "jsonl"),
+            marks=("data_row:dict", "projects:dict"),
+            unless=_TABLE,
+            written=False,
+        ),
+        Format(
+            "kili",
+            "platforms.kili",
+            (*_JSON, *_JSONL),
+            within=("label-studio", "jsonl"),
+            marks=("externalId:.*", "labels:list|latestLabel:.*"),
+            unless=_TABLE,
+            written=False,
+        ),
+        Format(
+            "hugging-face",
+            "platforms.hugging_face",
+            (*_JSONL, *_JSON, *_CSV, ".parquet"),
             written=False,
         ),
     )

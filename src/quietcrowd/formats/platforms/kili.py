@@ -1,0 +1,154 @@
+"""Exports of Kili: JSON or NDJSON with a list of assets, each with the ``labels`` of its authors.
+
+A label's ``jsonResponse`` maps the name of a job to its ``categories``, its ``text``, or its
+``annotations``, which are objects. A category may have further jobs as ``children``.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from attrs import frozen
+
+from quietcrowd.exceptions import FormatError
+from quietcrowd.formats.columns import (
+    Choice,
+    id_text,
+    label_column,
+    label_text,
+    reject_truths,
+    time_text,
+    warn_left_out,
+)
+from quietcrowd.formats.jsonl import dicts, object_in, objects_in, read_objects
+from quietcrowd.formats.questions import Question, choose_question
+from quietcrowd.validation import parse_json
+
+NAME = "Kili export"
+
+_READABLE = "categories or a text"
+_ANNOTATED = "DEFAULT"
+"""The type of labels by annotators."""
+
+
+@frozen
+class _Label:
+    place: str
+    task: str
+    content: dict[str, Any]
+
+
+def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
+    """Return the answers to one job; an asset is a task, and a label has one worker.
+
+    Reviews, predictions, drafts, and labels that their annotator replaced are dropped with a
+    warning.
+    """
+    reject_truths(path, wanted, NAME)
+    labels = _current(path, list(_labels(path)))
+    jobs = [list(_jobs(_response(path, label))) for label in labels]
+    counts = Counter(
+        Question(name)
+        for found in jobs
+        for name in dict.fromkeys(name for name, job in found if {"categories", "text"} & set(job))
+    )
+    shapes = dict.fromkeys(name for found in jobs for name, job in found if "annotations" in job)
+    (question,) = choose_question(path, counts, choice.field, shapes)
+    answers = [
+        _answer(path, label, question.key, [job for name, job in found if name == question.key])
+        for label, found in zip(labels, jobs, strict=True)
+    ]
+    return pa.table(
+        {
+            "task": pa.array([label.task for label in labels], pa.string()),
+            "worker": pa.array([_worker(path, label) for label in labels], pa.string()),
+            "label": label_column(answers),
+            "time": pa.array([_time(path, label) for label in labels], pa.string()),
+        }
+    )
+
+
+def _labels(path: Path) -> Iterator[_Label]:
+    ids: dict[str, Any] = {}
+    for place, asset in read_objects(path):
+        name = "id" if asset.get("externalId") is None else "externalId"
+        task = id_text(path, place, name, asset.get(name))
+        if ids.setdefault(task, asset.get("id")) != asset.get("id"):
+            raise FormatError("formats.task-id-twice", path=path, twice=task)
+        if "latestLabel" in asset and "labels" not in asset:
+            raise FormatError("formats.labels-incomplete", path=path)
+        for number, label in enumerate(objects_in(path, place, asset, "labels")):
+            yield _Label(f"{place}, label {number}", task, label)
+
+
+def _current(path: Path, labels: list[_Label]) -> list[_Label]:
+    """Return the labels of annotators that they did not replace."""
+    kinds = Counter(str(label.content.get("labelType", _ANNOTATED)) for label in labels)
+    others = {f"labels of type {kind}": kinds[kind] for kind in kinds if kind != _ANNOTATED}
+    mine = [label for label in labels if label.content.get("labelType", _ANNOTATED) == _ANNOTATED]
+    last = {(label.task, _worker(path, label)) for label in mine if _is_latest(label) is True}
+    kept = [
+        label
+        for label in mine
+        if _is_latest(label) is not False or (label.task, _worker(path, label)) not in last
+    ]
+    warn_left_out(path, {**others, "labels that their annotator replaced": len(mine) - len(kept)})
+    return kept
+
+
+def _is_latest(label: _Label) -> Any:
+    """Return whether this is the annotator's latest label of the asset; None if unknown.
+
+    A review by the annotator is later than the label, but does not replace it.
+    """
+    any_type = label.content.get("isLatestLabelForUser")
+    return label.content.get("isLatestDefaultLabelForUser", any_type)
+
+
+def _worker(path: Path, label: _Label) -> str:
+    author = object_in(path, label.place, label.content, "author")
+    name = "id" if author.get("email") is None else "email"
+    return id_text(path, label.place, f"author.{name}", author.get(name))
+
+
+def _time(path: Path, label: _Label) -> str | None:
+    return time_text(path, label.place, "createdAt", label.content.get("createdAt"))
+
+
+def _response(path: Path, label: _Label) -> dict[str, Any]:
+    name = "jsonResponse"
+    response = label.content.get(name)
+    if isinstance(response, str):
+        try:
+            response = parse_json(response)
+        except ValueError as error:
+            place = f"{label.place}, {name!r}"
+            raise FormatError(
+                "formats.place-not-json", path=path, place=place, error=error
+            ) from None
+    return object_in(path, label.place, {name: response}, name)
+
+
+def _jobs(response: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the jobs, also those inside categories."""
+    for name, job in response.items() if isinstance(response, dict) else ():
+        if isinstance(job, dict):
+            yield name, job
+            for category in dicts(job.get("categories")):
+                yield from _jobs(category.get("children"))
+
+
+def _answer(path: Path, label: _Label, key: str, jobs: list[dict[str, Any]]) -> list[str] | None:
+    """Return the categories or the text, or None if the annotator did not answer."""
+    if not jobs:
+        return None
+    if len(jobs) > 1 or "annotations" in jobs[0]:
+        label_text(path, label.place, key, jobs, _READABLE)
+    if jobs[0].get("text") is not None:
+        return [label_text(path, label.place, key, jobs[0]["text"], _READABLE)]
+    if jobs[0].get("categories") is None:
+        return None
+    categories = objects_in(path, label.place, jobs[0], "categories")
+    return [label_text(path, label.place, key, one.get("name"), _READABLE) for one in categories]

@@ -1,0 +1,151 @@
+"""Exports of Labelbox: NDJSON or JSON with a data row per line.
+
+``projects`` maps the id of a project to its ``labels``. A label is the work of one person
+(``label_details.created_by``) on the data row. Its ``annotations.classifications`` have a
+``radio_answer``, ``checklist_answers`` or a ``text_answer``, which may contain classifications.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from attrs import frozen
+
+from quietcrowd.formats.columns import (
+    Choice,
+    id_text,
+    label_column,
+    label_text,
+    reject_truths,
+    time_text,
+    warn_left_out,
+)
+from quietcrowd.formats.jsonl import dicts, object_in, objects_in, read_objects
+from quietcrowd.formats.questions import Question, choose_question
+
+NAME = "Labelbox export"
+
+_TASK = ("id", "global_key", "external_id")
+"""Names of the id of a data row; the first that has a value is the task."""
+
+_READABLE = "a radio, checklist or text classification"
+
+
+@frozen
+class _Label:
+    place: str
+    data_row: dict[str, Any]
+    project: str
+    title: str
+    content: dict[str, Any]
+
+    @property
+    def answers(self) -> list[tuple[Question, dict[str, Any]]]:
+        """The questions and their answers; other parts of the label may be damaged."""
+        return [
+            (Question(_name(one), "", self.project, self.title), one)
+            for one in _classifications(self.content.get("annotations"))
+            if isinstance(_name(one), str)
+        ]
+
+    @property
+    def shapes(self) -> list[str]:
+        annotations = self.content.get("annotations")
+        objects = annotations.get("objects") if isinstance(annotations, dict) else None
+        return [str(one.get("name")) for one in dicts(objects)]
+
+    @property
+    def skipped(self) -> bool:
+        details = self.content.get("performance_details")
+        return isinstance(details, dict) and details.get("skipped") is True
+
+
+def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
+    """Return the answers to one classification of a project; a data row is a task.
+
+    Skipped labels are dropped with a warning.
+    """
+    reject_truths(path, wanted, NAME)
+    labels = list(_labels(path))
+    counts = Counter(
+        question for label in labels for question in dict.fromkeys(one for one, _ in label.answers)
+    )
+    shapes = dict.fromkeys(name for label in labels for name in label.shapes)
+    (question,) = choose_question(path, counts, choice.field, shapes)
+    mine = [label for label in labels if label.project == question.project]
+    done = [label for label in mine if not label.skipped]
+    warn_left_out(path, {"skipped labels": len(mine) - len(done)})
+    answers = [_answer(path, label, question) for label in done]
+    checklist = any(isinstance(answer, list) for answer in answers)
+    return pa.table(
+        {
+            "task": pa.array([_task(path, label) for label in done], pa.string()),
+            "worker": pa.array([_worker(path, label) for label in done], pa.string()),
+            "label": label_column(answers, several=checklist),
+            "time": pa.array([_time(path, label) for label in done], pa.string()),
+        }
+    )
+
+
+def _labels(path: Path) -> Iterator[_Label]:
+    for place, record in read_objects(path):
+        data_row = object_in(path, place, record, "data_row")
+        projects = object_in(path, place, record, "projects")
+        for project in projects:
+            held = object_in(path, place, projects, project)
+            title = held.get("name")
+            title = title if isinstance(title, str) else ""
+            for number, label in enumerate(objects_in(path, place, held, "labels")):
+                where = f"{place}, label {number} of project {project}"
+                yield _Label(where, data_row, project, title, label)
+
+
+def _classifications(holder: Any) -> Iterator[dict[str, Any]]:
+    found = holder.get("classifications") if isinstance(holder, dict) else None
+    for one in dicts(found):
+        yield one
+        for answer in (one.get("radio_answer"), *dicts(one.get("checklist_answers"))):
+            yield from _classifications(answer)
+
+
+def _task(path: Path, label: _Label) -> str:
+    name = next((name for name in _TASK if label.data_row.get(name) is not None), _TASK[0])
+    return id_text(path, label.place, f"data_row.{name}", label.data_row.get(name))
+
+
+def _worker(path: Path, label: _Label) -> str:
+    who = object_in(path, label.place, label.content, "label_details").get("created_by")
+    return id_text(path, label.place, "label_details.created_by", who)
+
+
+def _time(path: Path, label: _Label) -> str | None:
+    when = object_in(path, label.place, label.content, "label_details").get("created_at")
+    return time_text(path, label.place, "label_details.created_at", when)
+
+
+def _answer(path: Path, label: _Label, question: Question) -> Any:
+    """Return a text, a list of texts of a checklist, or None if the person did not answer."""
+    place, key = label.place, question.key
+    annotations = object_in(path, place, label.content, "annotations")
+    objects_in(path, place, annotations, "classifications")
+    mine = [answer for one, answer in label.answers if one == question]
+    if not mine:
+        return None
+    if len(mine) > 1:
+        return label_text(path, place, key, mine, _READABLE)
+    answer = mine[0]
+    if "checklist_answers" in answer:
+        options = objects_in(path, place, answer, "checklist_answers")
+        return [label_text(path, place, key, _name(option), _READABLE) for option in options]
+    option = object_in(path, place, answer, "radio_answer")
+    if option:
+        return label_text(path, place, key, _name(option), _READABLE)
+    content = object_in(path, place, answer, "text_answer").get("content")
+    return None if content is None else label_text(path, place, key, content, _READABLE)
+
+
+def _name(holder: dict[str, Any]) -> Any:
+    """Return the name of a classification or an option, or else its identifier."""
+    return holder.get("name", holder.get("value"))

@@ -1,0 +1,185 @@
+"""Classifications of Zooniverse: CSV with a row per classification of a volunteer.
+
+The column ``annotations`` is a JSON list with one object per task of the workflow: ``task``,
+``task_label``, and ``value``, a text or, for several answers, a list. A dropdown is an object, or a
+list of one object, whose ``label`` is the selected option. A combination of tasks has a list of
+such annotations as its value.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+from attrs import frozen
+
+from quietcrowd.exceptions import FormatError
+from quietcrowd.formats import csv
+from quietcrowd.formats.columns import Choice, id_text, label_column, label_text, warn_left_out
+from quietcrowd.formats.questions import Question, choose_question
+from quietcrowd.validation import parse_json
+
+NAME = "Zooniverse classifications"
+
+_NEEDED = ("workflow_id", "annotations", "subject_ids")
+_OTHERS = (
+    *("classification_id", "user_id", "user_name", "workflow_name", "created_at", "gold_standard"),
+)
+_READABLE = "an answer to a question, a text, or a dropdown with one selection"
+
+_UNNAMED = "unknown answer label"
+"""What Zooniverse writes for an answer that it does not find in the workflow."""
+
+Annotation: TypeAlias = dict[str, Any]
+
+
+@frozen
+class _Row:
+    place: str
+    cells: dict[str, str | None]
+    annotations: Sequence[Annotation] | None
+    """None if the cell is damaged."""
+
+    @property
+    def workflow(self) -> str:
+        return self.cells["workflow_id"] or ""
+
+    def question_of(self, annotation: Annotation) -> Question:
+        text, title = annotation.get("task_label"), self.cells.get("workflow_name")
+        text = text if isinstance(text, str) else ""
+        return Question(annotation["task"], text, self.workflow, title or "")
+
+
+def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
+    """Return the answers to one question of a workflow or, without workers, the gold standard.
+
+    The task is the subject. The worker is ``user_id`` or, if not logged in, ``user_name``. Answers
+    that the export does not name are dropped with a warning.
+    """
+    rows = _rows(path)
+    if "label" in wanted and "worker" not in wanted:
+        return _truths(path, rows, choice)
+    answered = _answered(path, rows, choice)
+    return pa.table(
+        {
+            "task": pa.array([_task(path, row) for row, _ in answered], pa.string()),
+            "worker": pa.array([_worker(path, row) for row, _ in answered], pa.string()),
+            "label": _column([label for _, label in answered]),
+            "time": pa.array([_time(row) for row, _ in answered], pa.string()),
+        }
+    )
+
+
+def _truths(path: Path, rows: list[_Row], choice: Choice) -> pa.Table:
+    gold = [row for row in rows if (row.cells.get("gold_standard") or "").lower() == "true"]
+    if not gold:
+        raise FormatError("formats.gold-rows-missing", path=path)
+    known = [(row, label) for row, label in _answered(path, gold, choice) if label is not None]
+    labels = _column([label for _, label in known])
+    tasks = pa.array([_task(path, row) for row, _ in known], pa.string())
+    table = pa.table({"task": tasks, "label": labels})
+    if pa.types.is_list(labels.type):
+        return table
+    return table.group_by(table.column_names, use_threads=False).aggregate([])
+
+
+def _rows(path: Path) -> list[_Row]:
+    names = csv.names(path)
+    for name in _NEEDED:
+        if name not in names:
+            raise FormatError("formats.column-missing", path=path, missing=name)
+    table = csv.read(path, (*_NEEDED, *(name for name in _OTHERS if name in names)))
+    return [
+        _Row(f"row {number}", cells, _annotations(cells["annotations"]))
+        for number, cells in enumerate(table.to_pylist())
+    ]
+
+
+def _annotations(cell: str | None) -> list[Annotation] | None:
+    try:
+        return list(_flat(parse_json(cell or "[]")))
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _flat(annotations: Any) -> Iterator[Annotation]:
+    """Yield annotations; instead of a combination, yield its parts."""
+    for annotation in annotations:
+        value = annotation.get("value")
+        inner = value if isinstance(value, list) else []
+        parts = [one for one in inner if isinstance(one, dict) and "task" in one]
+        if parts:
+            yield from _flat(parts)
+        elif isinstance(annotation.get("task"), str):
+            yield annotation
+
+
+def _answered(path: Path, rows: list[_Row], choice: Choice) -> list[tuple[_Row, Any]]:
+    """Return the label of each classification in the workflow of the question."""
+    counts = Counter(
+        question
+        for row in rows
+        for question in dict.fromkeys(map(row.question_of, row.annotations or ()))
+    )
+    if choice.field is None or not counts:
+        _check_readable(path, rows)
+    questions = choose_question(path, counts, choice.field)
+    workflows = {question.project for question in questions}
+    mine = [row for row in rows if row.workflow in workflows]
+    _check_readable(path, mine)
+    labels = [_label(path, row, questions) for row in mine]
+    answered = [(row, label) for row, label in zip(mine, labels, strict=True) if label != _UNNAMED]
+    warn_left_out(path, {"answers that the export does not name": len(mine) - len(answered)})
+    return answered
+
+
+def _check_readable(path: Path, rows: list[_Row]) -> None:
+    for row in rows:
+        if row.annotations is None:
+            text = csv.shorten(row.cells["annotations"] or "")
+            raise FormatError("formats.annotations-invalid", path=path, place=row.place, text=text)
+
+
+def _label(path: Path, row: _Row, questions: frozenset[Question]) -> Any:
+    """Return a text or a list of texts, or None if the volunteer did not answer."""
+    mine = [one for one in row.annotations or () if row.question_of(one) in questions]
+    values = [one.get("value") for one in mine]
+    if not mine or values == [None]:
+        return None
+    key, value = mine[0]["task"], values[0] if len(values) == 1 else values
+    if "task_label" not in mine[0] and _is_index(value):
+        return _UNNAMED
+    select = value[0] if isinstance(value, list) and len(value) == 1 else value
+    if isinstance(select, dict) and "select_label" in select:
+        value = select.get("label", select.get("value"))
+    if value is None:
+        return None
+    if not isinstance(value, list) or len(mine) > 1:
+        return label_text(path, row.place, key, value, _READABLE)
+    labels = [label_text(path, row.place, key, one, _READABLE) for one in value]
+    return _UNNAMED if _UNNAMED in labels else labels
+
+
+def _is_index(value: Any) -> bool:
+    """Return whether answers are numbers of options, exported without their names."""
+    values = value if isinstance(value, list) else [value]
+    return bool(values) and all(type(one) is int for one in values)
+
+
+def _column(labels: list[Any]) -> pa.Array:
+    """Return a column of lists if one answer is a list, also of one label or none."""
+    return label_column(labels, several=any(isinstance(label, list) for label in labels))
+
+
+def _task(path: Path, row: _Row) -> str:
+    return id_text(path, row.place, "subject_ids", row.cells["subject_ids"])
+
+
+def _worker(path: Path, row: _Row) -> str:
+    user = row.cells.get("user_id") or row.cells.get("user_name")
+    return id_text(path, row.place, "user_name", user)
+
+
+def _time(row: _Row) -> str | None:
+    return row.cells.get("created_at") or None
