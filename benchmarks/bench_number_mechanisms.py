@@ -31,7 +31,7 @@ MECHANISMS = {
 }
 SETS = ("emotion", "weather_temperature", "population")
 FAMILIES = {
-    "drawn crowd": {},
+    "simulated crowd": {},
     "heavy tails": {"outliers": 0.1},
     "shared bias": {"bias": 1.0},
     "compressed scales": {"scales": (0.4, 1.0)},
@@ -135,13 +135,13 @@ def geometric(cells, name, epsilon):
 
 
 def table(cells, draws):
-    """Return the table as Markdown; cells above their bar stand first."""
+    """Return the table as Markdown; rows above their bar come first."""
     others = [name for name in MECHANISMS if name != "laplace"]
     lines = [
-        f"Means of {draws} draws of noise; a drawn crowd is new in every draw. ± is one standard "
-        "error, of the draws; the row of all has geometric means.\n",
+        f"Means of {draws} noise samples, each with a new simulated crowd. ± is one standard error "
+        'over the samples. The rows "all" have geometric means.\n',
         "| crowd | ε | constant | without noise | Laplace | "
-        + " | ".join(f"{name}: part of Laplace's excess" for name in others)
+        + " | ".join(f"{name}: fraction of Laplace's excess" for name in others)
         + " | bar |",
         "|---" * (6 + len(others)) + "|",
     ]
