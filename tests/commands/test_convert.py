@@ -238,14 +238,14 @@ def test_a_field_goes_with_plain_answers(run, batch):
     assert (status, "only in files of platforms" in errors) == (2, True)
 
 
-@pytest.mark.parametrize("words", ["convert a.csv --to m", "campaign export x --format m"])
+@pytest.mark.parametrize("words", ["convert a.csv --to to", "campaign export x --format to"])
 def test_names_of_formats_are_completed(monkeypatch, capsys, words):
     monkeypatch.setenv("_QUIETCROWD_COMPLETE", "complete_bash")
     monkeypatch.setenv("COMP_WORDS", f"quietcrowd {words}")
     monkeypatch.setenv("COMP_CWORD", str(len(words.split())))
     with pytest.raises(SystemExit):
         app([], prog_name="quietcrowd")
-    assert capsys.readouterr().out.split() == ["mturk"]
+    assert capsys.readouterr().out.split() == ["toloka"]
 
 
 def test_comparisons_become_answers_of_left_and_right(run, tmp_path):

@@ -33,8 +33,8 @@ def read_answers(
     ----------
     path : str or Path
         Name that ends in ``.csv``, ``.tsv``, ``.jsonl``, ``.ndjson`` or ``.json``, or one of these
-        and ``.gz``, or in ``.parquet``, ``.xlsx`` or ``.zip``. Ids in CSV files and workbooks are
-        read as text.
+        and ``.gz``, or in ``.parquet``, ``.xlsx``, ``.zip`` or ``.manifest``; or a folder of
+        SageMaker's worker responses. Ids in CSV files and workbooks are read as text.
     domain : Domain
         Domain of the answers.
     task, worker, label : str
@@ -42,8 +42,9 @@ def read_answers(
     file_format : str, optional
         ``csv``, ``parquet``, ``jsonl``, ``excel``, ``mturk``, ``toloka``, ``label-studio``,
         ``label-studio-min``, ``label-studio-csv``, ``prodigy``, ``doccano``, ``argilla``,
-        ``limesurvey``, ``zooniverse``, ``labelbox``, ``kili`` or ``hugging-face``.
-        Default: determined by suffix and header, except ``hugging-face``.
+        ``limesurvey``, ``zooniverse``, ``labelbox``, ``kili``, ``mturk-api``, ``sagemaker``,
+        ``appen`` or ``hugging-face``. Default: determined by suffix and header, except
+        ``hugging-face``.
     field : str, optional
         The question, if a platform's file has several.
     rejected : bool
@@ -160,8 +161,8 @@ def read_truths(
     ----------
     path : str or Path
         A table with columns ``task`` and ``label``, also called ``truth`` (by ``infer``), or
-        ``true_label`` or ``agg_label`` (by crowd-kit). Or Toloka's file of control tasks, or a file
-        of Label Studio.
+        ``true_label`` or ``agg_label`` (by crowd-kit). Or Toloka's file of control tasks, a file of
+        Label Studio, Appen's report with test questions, or SageMaker's output manifest.
     file_format, field : str, optional
         See `read_answers`.
 

@@ -51,10 +51,14 @@ def check_once(path: Path, names: Sequence[str], wanted: Sequence[str]) -> None:
 
 @frozen(kw_only=True)
 class Choice:
-    """Selection of answers in a platform's file: one question, with or without rejected answers."""
+    """Selection of answers in a platform's file: one question, with or without rejected answers.
+
+    If `sets`, options that a worker selected are read as a list, even if there is always one.
+    """
 
     field: str | None = None
     rejected: bool = False
+    sets: bool = False
 
 
 def choose_field(path: Path, fields: Sequence[str], wanted: str | None, prefix: str = "") -> str:

@@ -38,10 +38,15 @@ def first_keys(path: Path) -> list[str]:
     """
     with open_text(path, "utf-8-sig") as file:
         head = file.read(_HEAD)
-        line, end, _ = head.partition("\n")
-        if not end and line.lstrip().startswith("{"):
-            line += file.readline()
-    inside = head.lstrip().removeprefix("[").lstrip()
+        if "\n" not in head and head.lstrip().startswith("{"):
+            head += file.readline()
+    return keys_of(head)
+
+
+def keys_of(text: str) -> list[str]:
+    """Return `first_keys` of the beginning of a file."""
+    inside = text.lstrip().removeprefix("[").lstrip()
+    line = text.partition("\n")[0]
     first = _typed_keys(lambda: json.JSONDecoder().raw_decode(inside)[0])
     return [*first, *(f"line:{key}" for key in _typed_keys(lambda: json.loads(line)))]
 
@@ -158,12 +163,13 @@ def read_objects(path: Path) -> list[tuple[str, dict[str, Any]]]:
 
 
 def parse_objects(path: Path, text: str, inside: str = "") -> list[tuple[str, dict[str, Any]]]:
-    """Return the objects of JSON Lines or of a list, each with its place for messages.
+    """Return the objects of JSON Lines or of a list, or one object, each with its place.
 
     A place is `inside` followed by "line 1", "line 2", … or "record 0", "record 1", ….
     """
-    if text.lstrip().startswith("["):
+    if text.lstrip().startswith("[") or _is_one_object(text):
         records = _parsed(path, inside.rstrip(" :") or "the list", text)
+        records = records if isinstance(records, list) else [records]
         found = [(f"{inside}record {number}", one) for number, one in enumerate(records)]
     else:  # str.splitlines would split at line separators inside strings
         lines = enumerate(text.split("\n"), start=1)
@@ -173,6 +179,12 @@ def parse_objects(path: Path, text: str, inside: str = "") -> list[tuple[str, di
         if not isinstance(one, dict):
             raise FormatError("formats.place-not-an-object", path=path, place=place)
     return found
+
+
+def _is_one_object(text: str) -> bool:
+    """Return whether a text is an object that does not end in its first line."""
+    line, _, others = text.strip().partition("\n")
+    return bool(others) and not keys_of(line) and bool(_typed_keys(lambda: json.loads(text)))
 
 
 def _parsed(path: Path, place: str, text: str) -> Any:

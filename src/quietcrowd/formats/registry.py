@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
-from attrs import frozen
+from attrs import evolve, frozen
 
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.formats import files
@@ -25,6 +25,7 @@ class Format:
     A file has the first format with its suffix, unless its header fits the `marks` of another
     format, for which that format is `within`. Marks are regular expressions. Each must match the
     name of a column, and no mark in `unless` may. For the header of JSON see `jsonl.first_keys`.
+    A `folder` of files can be read as one file.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Format:
     marks: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
     written: bool = True
+    folder: bool = False
 
     @property
     def platform(self) -> bool:
@@ -50,7 +52,9 @@ class Format:
         return import_module(f"quietcrowd.formats.{self.module}")
 
     def fits(self, path: Path) -> bool:
-        """Return whether a file has a suffix of this format."""
+        """Return whether a file has a suffix of this format, or is a folder that has it."""
+        if path.is_dir():
+            return self.folder
         return path.name.lower().endswith(self.suffixes)
 
     def is_marked(self, header: Sequence[str]) -> bool:
@@ -75,6 +79,14 @@ _DOCCANO = (
     "(annotations|labels?|category|categories|cats|entities|relations|bbox|segmentation):list",
 )
 _PRODIGY = ("_input_hash:int", "_task_hash:int", "answer:str")
+_APPEN = (
+    "_unit_id|results:dict",
+    "_worker_id|_trusted_judgments|.*:confidence|(judgments_count|state|job_id):.*",
+)
+_ASSIGNMENTS = tuple(
+    rf"Assignments:list|Assignment:dict|{name}:str" for name in ("HITId", "WorkerId")
+)
+_GROUND_TRUTH = ("answers:list|line:source(-ref)?:str", "answers:list|line:.+-metadata:dict")
 _LIMESURVEY = (
     *(r"id(\. .*)?|Response ID", r"submitdate(\. .*)?|Date submitted"),
     *(r"lastpage(\. .*)?|Last page", r"startlanguage(\. .*)?|Start language"),
@@ -131,6 +143,34 @@ FORMATS: Mapping[str, Format] = {
             (*_CSV, *_TSV),
             within=("csv",),
             marks=_LIMESURVEY,
+            written=False,
+        ),
+        Format(
+            "mturk-api",
+            "platforms.mturk_api",
+            (*_JSON, *_JSONL),
+            within=("label-studio", "jsonl"),
+            marks=_ASSIGNMENTS,
+            unless=_TABLE,
+            written=False,
+        ),
+        Format(
+            "sagemaker",
+            "platforms.sagemaker",
+            (".manifest", *_JSON, *_JSONL, ".zip"),
+            within=("label-studio", "jsonl", "doccano"),
+            marks=_GROUND_TRUTH,
+            unless=("annotations:.*", *_TABLE),
+            written=False,
+            folder=True,
+        ),
+        Format(
+            "appen",
+            "platforms.appen",
+            (*_CSV, *_JSON, *_JSONL),
+            within=("csv", "label-studio", "jsonl"),
+            marks=_APPEN,
+            unless=_TABLE,
             written=False,
         ),
         Format(
@@ -197,11 +237,16 @@ def _format_inside(path: Path, name: str | None) -> Format:
     inside = [one for one in FORMATS.values() if kind.name in one.within]
     if name is not None or not inside:
         return kind
-    reader = (
-        FORMATS["csv"].load().names if kind.name == "csv" else FORMATS["jsonl"].load().first_keys
-    )
-    header = _read(path, kind, reader)
+    header = _read(path, kind, _header_reader(path, kind))
     return next((one for one in inside if one.is_marked(header)), kind)
+
+
+def _header_reader(path: Path, kind: Format) -> Callable[[Path], list[str]]:
+    if kind.name == "csv":
+        return FORMATS["csv"].load().names  # type: ignore[no-any-return]
+    if path.suffix.lower() == ".zip":
+        return import_module("quietcrowd.formats.archives").first_keys  # type: ignore[no-any-return]
+    return FORMATS["jsonl"].load().first_keys  # type: ignore[no-any-return]
 
 
 def read_table(
@@ -225,6 +270,7 @@ def read_table(
     if kind.platform:
         if not set(columns) <= {"task", "worker", "label"}:
             raise ParameterError("formats.columns-are-known", path=path, title=kind.title)
+        choice = evolve(choice, sets=sets)
         table: pa.Table = in_time_order(_read(path, kind, kind.load().read, columns, choice))
     elif choice != Choice():
         raise ParameterError("formats.options-of-platforms", path=path)
@@ -253,10 +299,9 @@ def read_names(path: Path, file_format: str | None = None) -> list[str] | None:
 def holds_truths(path: Path, columns: tuple[str, str, str], file_format: str | None = None) -> bool:
     """Return whether a file has truths and no workers; `columns` are task, worker and label."""
     kind = _format_inside(path, file_format)
-    if kind.name == "label-studio":
-        return not _read(path, kind, kind.load().has_annotations)
     if kind.platform:
-        return False
+        reader = getattr(kind.load(), "holds_truths", None)
+        return reader is not None and _read(path, kind, reader)
     names = _read(path, kind, kind.load().names)
     task, worker, label = columns
     without = resolve(path, names, (task, label))
@@ -276,9 +321,10 @@ UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def _read(path: Path, kind: Format, reader: Callable[..., Any], *parameters: Any) -> Any:
-    with path.open("rb") as file:  # later errors are about the content
-        if file.read(2) in UTF_16:
-            raise FormatError("formats.utf16", path=path)
+    if not path.is_dir():
+        with path.open("rb") as file:  # later errors are about the content
+            if file.read(2) in UTF_16:
+                raise FormatError("formats.utf16", path=path)
     try:
         return reader(path, *parameters)
     except FormatError:

@@ -3,11 +3,17 @@
 import csv
 import json
 
+import pyarrow as pa
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.exceptions import DroppedRowsWarning, FormatError, ParameterError
-from quietcrowd.formats import read_table
+from quietcrowd.exceptions import (
+    DroppedRowsWarning,
+    FormatError,
+    ParameterError,
+    QuietcrowdWarning,
+)
+from quietcrowd.formats import read_table, write_table
 from quietcrowd.formats.columns import Choice
 
 DOMAIN = qc.Categorical(["cat", "dog"])
@@ -122,8 +128,9 @@ def forms(path, *values):
     return answered(path, ["taskAnswers"], *([json.dumps([value])] for value in values))
 
 
-def labels(path, field=None):
-    return read_table(path, COLUMNS, choice=Choice(field=field))["label"].to_pylist()
+def labels(path, field=None, *, sets=False):
+    table = read_table(path, COLUMNS, choice=Choice(field=field), sets=sets)
+    return table["label"].to_pylist()
 
 
 @pytest.mark.parametrize(
@@ -143,9 +150,14 @@ def labels(path, field=None):
         ),
         ([{"animal": {"label": "cat"}}, {"animal": {"label": "dog"}}], ["cat", "dog"]),
         ([{"stars": 4}, {"stars": "5"}], ["4", "5"]),
-        ([{"animal": {"cat": False, "dog": False}}, {"animal": "cat"}], [None, "cat"]),
+        ([{"sure": {"sure": True}}, {"sure": {"sure": False}}], ["true", "false"]),
+        ([{"animal": None}, {"animal": {"label": None}}, {"animal": "cat"}], [None, None, "cat"]),
+        ([{}, {"animal": ""}, {"animal": {}}, {"animal": "cat"}], [None, None, None, "cat"]),
     ],
-    ids=["texts", "options", "buttons", "classifier", "numbers", "nothing is chosen"],
+    ids=[
+        *("texts", "options", "buttons", "classifier", "numbers", "one checkbox"),
+        *("null", "missing"),
+    ],
 )
 def test_the_answer_of_a_form_is_the_label_and_not_its_json(tmp_path, values, expected):
     assert labels(forms(tmp_path / "b.csv", *values)) == expected
@@ -178,18 +190,135 @@ def test_columns_that_hold_other_texts_are_fields_of_their_own(tmp_path):
     [
         (["taskAnswers"], ["cat"], r"row 0, column 'Answer\.taskAnswers': expected a form in JSON"),
         (["taskAnswers"], ["[1, 2]"], "expected a form in JSON"),
+        (["taskAnswers"], ['[{"a": 1}, {"a": 2}]'], "expected a form in JSON"),
         (
             ["taskAnswers"],
-            [json.dumps([{"animal": {"cat": True, "dog": True}}])],
-            "row 0, field 'animal': an answer must be one label, but 'cat' and 'dog' are selected",
+            [json.dumps([{"box": {"boundingBoxes": []}}])],
+            r"row 0, field 'box': an answer must be a label, .*; got \{'boundingBoxes': \[\]\}",
         ),
         (
-            ["a.x", "a.y"],
-            ["true", "true"],
-            "row 0, field 'a': an answer must be one label, but 'x' and 'y' are selected",
+            ["taskAnswers"],
+            [json.dumps([{"animal": {"cat": True, "dog": None}}])],
+            "row 0, field 'animal': an answer must be a label",
         ),
+        (["a.x", "a.y"], ["true", "true"], r"b\.csv: column 'label' has list.*--multi-label"),
+        (["tags"], ["cat|dog"], r"b\.csv: column 'label' has list.*--multi-label"),
     ],
 )
 def test_what_is_no_single_answer_is_an_error(tmp_path, fields, row, message):
     with pytest.raises(FormatError, match=message):
         labels(answered(tmp_path / "b.csv", fields, row))
+
+
+def test_of_several_fields_only_the_named_one_is_parsed(tmp_path):
+    """Radio buttons, checkboxes and a box that cannot be a label in one form."""
+    box = {"boundingBoxes": [{"top": 1}]}
+    path = forms(
+        tmp_path / "b.csv",
+        {"q1": {"1": True, "2": False}, "tags": {"cat": True, "dog": True}, "box": box},
+        {"q1": {"1": False, "2": True}, "tags": {"cat": False, "dog": False}, "box": box},
+    )
+    assert labels(path, "q1") == ["1", "2"]
+    assert labels(path, "tags", sets=True) == [["cat", "dog"], []]
+    with pytest.raises(FormatError, match="row 0, field 'box'"):
+        labels(path, "box")
+
+
+def test_a_damaged_form_does_not_concern_other_columns(tmp_path):
+    path = answered(tmp_path / "b.csv", ["animal", "taskAnswers"], ["cat", "{"], ["dog", "["])
+    assert labels(path, "animal") == ["cat", "dog"]
+    with pytest.raises(FormatError, match="row 0, column"):
+        labels(path)
+
+
+CHECKBOXES = [("true", "false"), ("true", "true"), ("false", "false"), ("", "")]
+
+
+def test_checkboxes_are_sets(tmp_path):
+    """A row without cells has no answer, a row of unticked boxes an empty set."""
+    path = answered(tmp_path / "b.csv", ["tags.cat", "tags.dog"], *CHECKBOXES)
+    expected = [["cat"], ["cat", "dog"], [], None]
+    assert labels(path, sets=True) == expected
+    values = [{"tags": {"cat": True, "dog": False}}, {"tags": {"cat": True, "dog": True}}]
+    path = forms(tmp_path / "b.csv", *values, {"tags": {"cat": False, "dog": False}}, {})
+    assert labels(path, sets=True) == expected
+    assert labels(path, "tags", sets=True) == expected
+
+
+@pytest.mark.parametrize(
+    ("fields", "rows"),
+    [
+        (["tags.cat", "tags.dog"], [("true", "true"), ("true", ""), ("", "")]),
+        (["tags"], [("cat|dog",), ("cat",), ("",)]),
+    ],
+    ids=["columns", "texts"],
+)
+def test_where_only_ticks_are_stored_an_empty_row_has_none(tmp_path, fields, rows):
+    path = answered(tmp_path / "b.csv", fields, *rows)
+    with pytest.warns(QuietcrowdWarning, match="only empty cells for 'tags': 1"):
+        assert labels(path, "tags", sets=True) == [["cat", "dog"], ["cat"], []]
+
+
+def test_one_option_each_is_a_label_or_a_set_of_one(tmp_path):
+    path = answered(tmp_path / "b.csv", ["a.cat", "a.dog"], ["true", "false"], ["false", "true"])
+    assert labels(path) == ["cat", "dog"]
+    assert labels(path, sets=True) == [["cat"], ["dog"]]
+
+
+def test_at_most_one_option_is_a_label_and_none_is_told(tmp_path):
+    path = answered(tmp_path / "b.csv", ["a.cat", "a.dog"], ["true", "false"], ["false", "false"])
+    with pytest.warns(
+        QuietcrowdWarning, match=r"'a' without a selected option: 1\. .*--multi-label"
+    ):
+        assert labels(path) == ["cat", None]
+    assert labels(path, sets=True) == [["cat"], []]
+
+
+def test_one_checkbox_of_several_is_a_question(tmp_path):
+    path = answered(tmp_path / "b.csv", ["a.cat", "a.dog"], ["true", "false"], ["false", "false"])
+    assert labels(path, "a.cat") == ["true", "false"]
+    path = forms(tmp_path / "b.csv", {"cat": {"cat": True}, "dog": {"dog": True}})
+    assert labels(path, "dog") == ["true"]
+    assert labels(path, "choice", sets=True) == [["cat", "dog"]]
+
+
+def test_empty_separators_are_text(tmp_path):
+    path = answered(tmp_path / "b.csv", ["note"], ["a||b"], ["|"])
+    assert labels(path) == ["a||b", "|"]
+    assert labels(answered(path, ["note"], ["cat"], [""]), sets=True) == ["cat", None]
+
+
+def test_a_label_with_the_separator_is_not_written(tmp_path):
+    table = pa.table({"task": ["t"], "worker": ["w"], "label": ["a|b"]})
+    with pytest.raises(ParameterError, match=r"separates labels by '\|', so 'a\|b' would be"):
+        write_table(table, tmp_path / "b.csv", file_format="mturk")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("times", "expected"),
+    [
+        (("Tue Jan 02 15:04:05 PST 2024", "Wed Jan 03 10:04:05 PST 2024"), "dog"),
+        (("Wed Jan 03 10:04:05 PST 2024", "Tue Jan 02 15:04:05 PST 2024"), "cat"),
+        (("Wed Jan 03 10:04:05 IST 2024", "Tue Jan 02 15:04:05 IST 2024"), "dog"),
+    ],
+    ids=["in order", "latest first", "unknown zone"],
+)
+def test_the_last_of_repeated_answers_is_the_latest(tmp_path, times, expected):
+    rows = [f"h,w,{label},{time}\n" for label, time in zip(("cat", "dog"), times, strict=True)]
+    (tmp_path / "b.csv").write_text("".join(["HITId,WorkerId,Answer.a,SubmitTime\n", *rows]))
+    answers = qc.read_answers(tmp_path / "b.csv", DOMAIN, duplicates="last")
+    assert answers.to_frame()["label"].tolist() == [expected]
+
+
+def test_errors_name_rows_of_the_file_and_not_of_those_kept(tmp_path):
+    rows = [("H1", "A1", "Rejected", '[{"a": "x"}]'), ("H1", "A2", "Approved", "oops")]
+    path = batch(tmp_path / "b.csv", *rows, fields=("taskAnswers",))
+    with pytest.raises(FormatError, match="row 1, column"):
+        labels(path)
+
+
+def test_a_column_of_ids_is_needed(tmp_path):
+    (tmp_path / "b.csv").write_text("HITId,Answer.a\nh,cat\n")
+    with pytest.raises(FormatError, match="column 'WorkerId' is missing"):
+        qc.read_answers(tmp_path / "b.csv", DOMAIN, file_format="mturk")

@@ -4,6 +4,7 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.exceptions import DroppedRowsWarning, FormatError
+from quietcrowd.formats import read_table
 
 DOMAIN = qc.Categorical(["cat", "dog"])
 HEADER = (
@@ -46,9 +47,69 @@ def test_what_was_not_handed_in_or_rejected_is_told(tmp_path):
 
 def test_without_ids_the_input_is_the_task(tmp_path):
     path = pool(tmp_path / "p.tsv", without=["ASSIGNMENT:task_id"], rows=ROWS[:2])
-    assert rows_of(qc.read_answers(path, DOMAIN))[0] == ['["u1", "1"]', "w1", "cat"]
+    assert rows_of(qc.read_answers(path, DOMAIN))[0] == ["u1 | 1", "w1", "cat"]
     path = pool(path, without=["ASSIGNMENT:task_id", "INPUT:page"], rows=ROWS[:2])
     assert rows_of(qc.read_answers(path, DOMAIN))[0] == ["u1", "w1", "cat"]
+
+
+def test_two_inputs_never_have_one_name(tmp_path):
+    cells = (("a | b", "c"), ("a", "b | c"))
+    lines = [f"{url}\t{page}\tcat\tw" for url, page in cells]
+    (tmp_path / "p.tsv").write_text("\n".join([INPUTS, *lines]))
+    message = r"\('a \| b', 'c'\) and \('a', 'b \| c'\) would both be task 'a \| b \| c'"
+    with pytest.raises(FormatError, match=message):
+        qc.read_answers(tmp_path / "p.tsv", DOMAIN)
+
+
+INPUTS = "INPUT:url\tINPUT:page\tOUTPUT:animal\tASSIGNMENT:worker_id"
+
+
+def test_quoted_empty_cells_are_missing(tmp_path):
+    (tmp_path / "p.tsv").write_text(f'{INPUTS}\n"a"\t""\t""\t"w"\n"a"\t\t"cat"\t"v"\n')
+    assert read_table(tmp_path / "p.tsv", COLUMNS).to_pylist() == [
+        {"task": "a | ", "worker": "w", "label": None},
+        {"task": "a | ", "worker": "v", "label": "cat"},
+    ]
+    (tmp_path / "p.tsv").write_text('INPUT:url\tGOLDEN:animal\n"a"\t""\n"b"\t"cat"\n')
+    assert qc.read_truths(tmp_path / "p.tsv").to_pylist() == [{"task": "b", "label": "cat"}]
+
+
+COLUMNS = ("task", "worker", "label")
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (['["cat","dog"]', '["cat"]', "[]", ""], [["cat", "dog"], ["cat"], [], None]),
+        (['{"cat":true,"dog":true}', '{"cat":false,"dog":false}'], [["cat", "dog"], []]),
+    ],
+    ids=["arrays", "objects"],
+)
+def test_arrays_and_objects_are_sets(tmp_path, cells, expected):
+    rows = [
+        "\t".join(["u", "1", '"{}"'.format(cell.replace('"', '""')), f"w{place}"])
+        for place, cell in enumerate(cells)
+    ]
+    path = tmp_path / "p.tsv"
+    path.write_text("\n".join([INPUTS, *rows]))
+    assert read_table(path, COLUMNS, sets=True)["label"].to_pylist() == expected
+    with pytest.raises(FormatError, match="--multi-label"):
+        read_table(path, COLUMNS)
+
+
+def test_a_json_answer_that_is_no_set(tmp_path):
+    (tmp_path / "p.tsv").write_text(f'{INPUTS}\nu\t1\t"[{{""x"":1}}]"\tw\nu\t2\t[sic]\tw\n')
+    with pytest.raises(FormatError, match="row 0, field 'animal': an answer must be a label"):
+        read_table(tmp_path / "p.tsv", COLUMNS)
+
+
+def test_the_last_of_repeated_answers_is_the_latest(tmp_path):
+    rows = [
+        f"u\t1\t{label}\tw\t2020-05-0{day}T10:00:00.123" for label, day in (("cat", 2), ("dog", 1))
+    ]
+    (tmp_path / "p.tsv").write_text("\n".join([f"{INPUTS}\tASSIGNMENT:submitted", *rows]))
+    answers = qc.read_answers(tmp_path / "p.tsv", DOMAIN, duplicates="last")
+    assert rows_of(answers) == [["u | 1", "w", "cat"]]
 
 
 def test_control_tasks_are_known_truths(tmp_path):

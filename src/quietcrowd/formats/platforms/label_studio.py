@@ -63,9 +63,9 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     )
 
 
-def has_annotations(path: Path) -> bool:
-    """Return whether any task has an annotation."""
-    return any(task.get("annotations") or task.get(_OLD) for task in read_records(path, "task"))
+def holds_truths(path: Path) -> bool:
+    """Return whether no task has an annotation."""
+    return not any(task.get("annotations") or task.get(_OLD) for task in read_records(path, "task"))
 
 
 def _keys(path: Path, tasks: list[dict[str, Any]]) -> list[str]:

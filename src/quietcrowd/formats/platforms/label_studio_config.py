@@ -12,6 +12,7 @@ from xml.etree import ElementTree as Xml
 from quietcrowd.domains import MAX_LABELS, Categorical, Domain, FiniteDomain, Interval, Ordinal
 from quietcrowd.exceptions import FormatError, ParameterError, QuietcrowdError
 from quietcrowd.formats.files import replacing
+from quietcrowd.formats.safe_xml import parse_xml
 from quietcrowd.report_domains import OrNull
 
 _SHOWING = frozenset(
@@ -53,18 +54,10 @@ def read_label_config(path: Path) -> Domain:
 
 
 def _parsed(path: Path) -> Xml.Element:
-    content = path.read_bytes()
     try:
-        return Xml.fromstring(content, Xml.XMLParser(target=_Builder()))
-    except (FormatError, Xml.ParseError, ValueError, LookupError) as error:
+        return parse_xml(path.read_bytes())
+    except ValueError as error:
         raise FormatError("formats.config-invalid", path=path, error=error) from None
-
-
-class _Builder(Xml.TreeBuilder):
-    """A tree builder without document types, whose entities could expand without limit."""
-
-    def doctype(self, *_: str | None) -> None:
-        raise FormatError("formats.config-doctype")
 
 
 def _choices(tag: Xml.Element) -> Domain:

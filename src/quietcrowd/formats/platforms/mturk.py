@@ -1,31 +1,38 @@
 """Batch results of Amazon Mechanical Turk: CSV with one assignment per row.
 
-A form of Crowd HTML Elements is one column ``Answer.taskAnswers`` of JSON, a list of one object
-from field to a value or to ``{"option": true}``. Otherwise each radio button has a column
-``Answer.field.option`` with ``true`` if it was chosen.
+A form of Crowd HTML Elements is one column ``Answer.taskAnswers`` of JSON, a list of one object.
+Otherwise each radio button and checkbox has a column ``Answer.field.option`` with ``true`` if it
+was selected. Checkboxes of one name can also be one column with texts such as ``cat|dog``.
 """
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import compress
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from quietcrowd.exceptions import FormatError
+from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.formats import csv
 from quietcrowd.formats.columns import (
+    TIME,
     Choice,
     check_plain_columns,
     choose_field,
     reject_truths,
     warn_left_out,
 )
+from quietcrowd.formats.forms import BLANK, Form, answer_table, fields_of, split_texts
+from quietcrowd.formats.times import seconds
 
 NAME = "MTurk batch results"
 
-_TASK, _WORKER, _STATUS, _ANSWER = "HITId", "WorkerId", "AssignmentStatus", "Answer."
+ANSWER = "Answer."
+"""Begins the names of columns with answers."""
+
+_TASK, _WORKER, _STATUS, _SUBMITTED = "HITId", "WorkerId", "AssignmentStatus", "SubmitTime"
 
 _BEFORE = (
     *("HITId", "HITTypeId", "Title", "Description", "Keywords", "Reward", "CreationTime"),
@@ -41,8 +48,11 @@ _AFTER = ("Approve", "Reject")
 _FORM = "taskAnswers"
 """The field whose column contains the JSON of a form."""
 
-Answered: TypeAlias = dict[str, list[str | None]]
-"""The answers of each field, one per row; None if missing."""
+_BETWEEN = "|"
+"""Separates the labels of checkboxes of one name."""
+
+Columns: TypeAlias = Mapping[str, Sequence[Any]]
+"""The answers of each field, one per assignment; None if missing."""
 
 _TRUTH = {"true": True, "false": False, "": False}
 
@@ -53,126 +63,135 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     Rejected assignments are dropped with a warning, unless `choice` includes them.
     """
     reject_truths(path, wanted, NAME)
-    named = dict.fromkeys(csv.names(path))
-    answers = tuple(name for name in named if name.startswith(_ANSWER))
-    status = (_STATUS,) if _STATUS in named else ()
-    table = csv.read(path, (_TASK, _WORKER, *answers, *status))
-    count = 0
-    if status and not choice.rejected:
-        rejected = pc.fill_null(pc.equal(table[_STATUS], "Rejected"), False)
-        table = table.filter(pc.invert(rejected))
-        count = pc.sum(rejected).as_py() or 0
-    fields = _answered_fields(path, table.select(answers))
-    field = choose_field(path, list(fields), choice.field, _ANSWER)
-    warn_left_out(path, {"rejected assignments (convert --include-rejected includes them)": count})
-    labels = pa.array(fields[field], pa.string())
-    return pa.table({"task": table[_TASK], "worker": table[_WORKER], "label": labels})
+    names = csv.names(path)
+    for name in (_TASK, _WORKER):
+        if name not in names:
+            raise FormatError("formats.column-missing", path=path, missing=name)
+    answers = tuple(name for name in dict.fromkeys(names) if name.startswith(ANSWER))
+    others = tuple(name for name in (_STATUS, _SUBMITTED) if name in names)
+    table = csv.read(path, (_TASK, _WORKER, *answers, *others))
+    columns = {name: table[name].to_pylist() for name in table.column_names}
+    return read_assignments(path, columns, choice, [f"row {row}" for row in range(len(table))])
+
+
+def read_assignments(
+    path: Path, columns: Columns, choice: Choice, places: Sequence[str]
+) -> pa.Table:
+    """Return the answers to one question of assignments, whose columns are those of a batch."""
+    states: Sequence[Any] = columns.get(_STATUS, [None] * len(places))
+    kept = [choice.rejected or state != "Rejected" for state in states]
+    columns = {name: list(compress(cells, kept)) for name, cells in columns.items()}
+    places = list(compress(places, kept))
+    answers = {
+        name.removeprefix(ANSWER): cells
+        for name, cells in columns.items()
+        if name.startswith(ANSWER)
+    }
+    field, values = _chosen(path, answers, choice.field, places)
+    warn_left_out(
+        path,
+        {"rejected assignments (convert --include-rejected includes them)": kept.count(False)},
+    )
+    ids = {
+        name: pa.array(columns[column], pa.string())
+        for name, column in (("task", _TASK), ("worker", _WORKER))
+    }
+    times = seconds(columns.get(_SUBMITTED, ()))
+    if times is not None:
+        ids[TIME] = times
+    return answer_table(path, ids, field, values, choice, places)
 
 
 def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
-    """Write answers under the complete header; unknown columns are empty."""
+    """Write answers under the complete header; unknown columns are empty.
+
+    Raises ParameterError if a label would be read as several.
+    """
     check_plain_columns(path, table, NAME)
-    held = {_TASK: "task", _WORKER: "worker", f"{_ANSWER}label": "label"}
+    labels = csv.as_text(table["label"])
+    if (row := pc.index(pc.match_substring(labels, _BETWEEN), True).as_py()) >= 0:
+        raise ParameterError(
+            "formats.label-with-separator",
+            path=path,
+            name=NAME,
+            separator=_BETWEEN,
+            label=labels[row].as_py(),
+        )
+    held = {_TASK: "task", _WORKER: "worker", f"{ANSWER}label": "label"}
     empty = pa.nulls(len(table), pa.string())
     columns = {
         name: csv.as_text(table[held[name]]) if name in held else empty
-        for name in (*_BEFORE, f"{_ANSWER}label", *_AFTER)
+        for name in (*_BEFORE, f"{ANSWER}label", *_AFTER)
     }
     csv.write(pa.table(columns), path, note)
 
 
-def _answered_fields(path: Path, table: pa.Table) -> Answered:
-    columns: Answered = {
-        name.removeprefix(_ANSWER): table[name].to_pylist() for name in table.column_names
-    }
-    if _FORM in columns:
-        form = _of_forms(path, columns.pop(_FORM))
-        columns = {**columns, **form}
-    return _with_options_joined(path, columns)
+def _chosen(
+    path: Path, answers: Columns, wanted: str | None, places: Sequence[str]
+) -> tuple[str, Sequence[Any]]:
+    """Return the chosen field and its values; forms are not parsed for a field outside them."""
+    fields = {name: cells for name, cells in answers.items() if name != _FORM}
+    name = None if wanted is None else wanted.removeprefix(ANSWER)
+    if name not in fields:
+        fields = _with_options_joined(fields)
+    if name not in fields and _FORM in answers:
+        cells = zip(places, answers[_FORM], strict=True)
+        forms = [_form(path, place, cell) for place, cell in cells]
+        fields = {**fields_of(forms, name), **fields}
+    field = choose_field(path, list(fields), wanted, ANSWER)
+    values = fields[field]
+    return field, split_texts(values, _BETWEEN) if values is answers.get(field) else values
 
 
-def _of_forms(path: Path, cells: Sequence[str | None]) -> Answered:
-    forms = [_form(path, row, cell) for row, cell in enumerate(cells)]
-    names = dict.fromkeys(name for form in forms for name in form)
-    return {
-        name: [_answer(path, row, name, form.get(name)) for row, form in enumerate(forms)]
-        for name in names
-    }
-
-
-def _form(path: Path, row: int, cell: str | None) -> Mapping[str, Any]:
-    if cell is None:
-        return {}
+def _form(path: Path, place: str, cell: str | None) -> Form:
     try:
-        found = json.loads(cell)
+        found = json.loads(cell or "null")
     except (ValueError, RecursionError):
-        found = None
-    if isinstance(found, list) and len(found) == 1:
-        found = found[0]
-    if not isinstance(found, dict):
+        found = cell
+    if isinstance(found, list) and len(found) <= 1:
+        found = found[0] if found else None
+    if found is not None and not isinstance(found, dict):
         raise FormatError(
-            "formats.form-invalid", path=path, row=row, form=_FORM, text=csv.shorten(cell)
+            "formats.form-invalid", path=path, place=place, form=_FORM, text=csv.shorten(cell or "")
         )
-    return _with_buttons_joined(found)
+    return found or {}
 
 
-def _with_buttons_joined(form: dict[str, Any]) -> Mapping[str, Any]:
-    """Join buttons that each have a separate name to one field.
+def _with_options_joined(columns: Columns) -> dict[str, Sequence[Any]]:
+    """Join columns ``field.option`` of radio buttons or checkboxes to one field.
 
-    ``{"cat": {"cat": true}, "dog": {"dog": false}}`` becomes ``{"choice": {"cat": true, "dog":
-    false}}``.
+    In a row without any cell the field is missing, or `BLANK` if no cell is ``false``.
     """
-    alone = {
-        name: value[name]
-        for name, value in form.items()
-        if isinstance(value, dict) and list(value) == [name] and isinstance(value[name], bool)
-    }
-    if len(alone) < 2:
-        return form
-    return {"choice": alone, **{name: form[name] for name in form if name not in alone}}
-
-
-def _answer(path: Path, row: int, field: str, value: Any) -> str | None:
-    if isinstance(value, dict) and value and all(isinstance(on, bool) for on in value.values()):
-        return _chosen(path, row, field, value)
-    if isinstance(value, dict) and set(value) == {"label"}:  # from an image or text classifier
-        value = value["label"]
-    if value is None or value == "":
-        return None
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _chosen(path: Path, row: int, field: str, options: Mapping[str, bool]) -> str | None:
-    on = [option for option, chosen in options.items() if chosen]
-    if len(on) > 1:
-        raise FormatError(
-            "formats.form-with-several-labels",
-            path=path,
-            row=row,
-            field=field,
-            count=" and ".join(map(repr, on)),
-        )
-    return on[0] if on else None
-
-
-def _with_options_joined(path: Path, columns: Answered) -> Answered:
-    """Join columns ``field.option`` of radio buttons to one field."""
-    groups: dict[str, list[str]] = {}
+    groups: dict[str, dict[str, Sequence[Any]]] = {}
     for name, cells in columns.items():
         field, point, option = name.rpartition(".")
-        if point and option and all((cell or "").lower() in _TRUTH for cell in cells):
-            groups.setdefault(field, []).append(name)
-    joined: Answered = {}
+        if point and option and all(_is_truth(cell) for cell in cells):
+            groups.setdefault(field, {})[option] = cells
+    groups = {
+        field: options
+        for field, options in groups.items()
+        if len(options) > 1 and field not in columns
+    }
+    joined: dict[str, Sequence[Any]] = {}
     for name, cells in columns.items():
-        field = name.rpartition(".")[0]
-        options = groups.get(field, [])
-        if name not in options or len(options) < 2:
+        field, _, option = name.rpartition(".")
+        if option not in groups.get(field, {}):
             joined[name] = cells
         elif field not in joined:
-            chosen = [[_TRUTH[(cell or "").lower()] for cell in columns[one]] for one in options]
-            names = [one.rpartition(".")[2] for one in options]
-            joined[field] = [
-                _chosen(path, row, field, dict(zip(names, cells_of_row, strict=True)))
-                for row, cells_of_row in enumerate(zip(*chosen, strict=True))
-            ]
+            joined[field] = _options(groups[field])
     return joined
+
+
+def _is_truth(cell: Any) -> bool:
+    return cell is None or (isinstance(cell, str) and cell.lower() in _TRUTH)
+
+
+def _options(columns: Columns) -> list[Any]:
+    rows = [[(cell or "").lower() for cell in row] for row in zip(*columns.values(), strict=True)]
+    missing = None if any("false" in row for row in rows) else BLANK
+    return [
+        {option: _TRUTH[cell] for option, cell in zip(columns, row, strict=True)}
+        if any(row)
+        else missing
+        for row in rows
+    ]

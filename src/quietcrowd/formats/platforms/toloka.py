@@ -1,6 +1,5 @@
 """Results of a Toloka pool: TSV with one answer to one task per row."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,12 +9,23 @@ import pyarrow.compute as pc
 
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats import csv
-from quietcrowd.formats.columns import Choice, check_plain_columns, choose_field, warn_left_out
+from quietcrowd.formats.columns import (
+    TIME,
+    Choice,
+    check_plain_columns,
+    choose_field,
+    warn_left_out,
+)
+from quietcrowd.formats.forms import answer_table
+from quietcrowd.formats.times import seconds
+from quietcrowd.validation import parse_json
 
 NAME = "Toloka results"
 
 _INPUT, _OUTPUT, _GOLDEN = "INPUT:", "OUTPUT:", "GOLDEN:"
 _TASK, _WORKER, _STATUS = "ASSIGNMENT:task_id", "ASSIGNMENT:worker_id", "ASSIGNMENT:status"
+_SUBMITTED, _ROW = "ASSIGNMENT:submitted", "row"
+_BETWEEN = " | "
 
 _AFTER = (
     *("HINT:text", "HINT:default_language", "ASSIGNMENT:link", "ASSIGNMENT:assignment_id"),
@@ -39,12 +49,18 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     key = _key_columns(path, names)
     if _WORKER not in names:
         raise FormatError("formats.results-column-missing", path=path, worker=_WORKER)
-    status = (_STATUS,) if _STATUS in names else ()
-    table = csv.read(path, (*key, _WORKER, f"{_OUTPUT}{field}", *status))
-    if status:
+    others = tuple(name for name in (_STATUS, _SUBMITTED) if name in names)
+    table = csv.read(path, (*key, _WORKER, f"{_OUTPUT}{field}", *others))
+    table = table.append_column(_ROW, pa.array(range(len(table)), pa.int64()))
+    if _STATUS in others:
         table = _handed_in(path, table, rejected=choice.rejected)
-    columns = {"task": _keys(table, key), "worker": table[_WORKER]}
-    return pa.table({**columns, "label": table[f"{_OUTPUT}{field}"]})
+    ids = {"task": _keys(path, table, key), "worker": table[_WORKER]}
+    times = seconds(table[_SUBMITTED].to_pylist()) if _SUBMITTED in others else None
+    if times is not None:
+        ids[TIME] = times
+    places = [f"row {row}" for row in table[_ROW].to_pylist()]
+    values = [_value(cell) for cell in table[f"{_OUTPUT}{field}"].to_pylist()]
+    return answer_table(path, ids, field, values, choice, places)
 
 
 def _fields(names: Sequence[str], prefix: str) -> list[str]:
@@ -60,11 +76,30 @@ def _key_columns(path: Path, names: Sequence[str]) -> tuple[str, ...]:
     return inputs
 
 
-def _keys(table: pa.Table, key: tuple[str, ...]) -> Any:
+def _keys(path: Path, table: pa.Table, key: tuple[str, ...]) -> Any:
+    """Return the ids of tasks; inputs without an id are joined."""
     if len(key) == 1:
         return table[key[0]]
-    rows = zip(*(table[name].to_pylist() for name in key), strict=True)
-    return pa.array([json.dumps(row, ensure_ascii=False) for row in rows], pa.string())
+    columns = ([cell or "" for cell in table[name].to_pylist()] for name in key)
+    inputs = list(zip(*columns, strict=True))
+    names = [_BETWEEN.join(one) if any(one) else None for one in inputs]
+    known: dict[str | None, tuple[str, ...]] = {}
+    for name, one in zip(names, inputs, strict=True):
+        if known.setdefault(name, one) != one:
+            raise FormatError(
+                "formats.inputs-with-one-name", path=path, name=name, one=known[name], other=one
+            )
+    return pa.array(names, pa.string())
+
+
+def _value(cell: str | None) -> Any:
+    """Parse the array or the object of an answer with several labels."""
+    if cell is None or cell[:1] not in ("[", "{"):
+        return cell
+    try:
+        return parse_json(cell)
+    except (ValueError, RecursionError):
+        return cell
 
 
 def _handed_in(path: Path, table: pa.Table, *, rejected: bool) -> pa.Table:
@@ -86,9 +121,11 @@ def _truths(path: Path, names: Sequence[str], choice: Choice) -> pa.Table:
     field = choose_field(path, _fields(names, _GOLDEN), choice.field, _GOLDEN)
     key = _key_columns(path, names)
     table = csv.read(path, (*key, f"{_GOLDEN}{field}"))
-    known = pa.table({"task": _keys(table, key), "label": table[f"{_GOLDEN}{field}"]})
-    known = known.filter(pc.is_valid(known["label"]))
-    return known.group_by(["task", "label"], use_threads=False).aggregate([])
+    known = pa.table({"task": _keys(path, table, key), "label": table[f"{_GOLDEN}{field}"]})
+    known = known.filter(pc.fill_null(pc.not_equal(known["label"], ""), False))
+    known = known.group_by(["task", "label"], use_threads=False).aggregate([])
+    values = [_value(cell) for cell in known["label"].to_pylist()]
+    return answer_table(path, {"task": known["task"]}, field, values, choice)
 
 
 def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:

@@ -1,0 +1,44 @@
+"""Times in the spellings of platforms, and those with several readings."""
+
+import pytest
+
+from quietcrowd.formats.times import seconds
+
+NOON = 1704207600.0  # 2024-01-02, 15:00 UTC
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("Tue Jan 02 07:00:00 PST 2024", "Tue Jan 02 15:00:00 UTC 2024"),
+        *("2024-01-02T15:00:00Z", "2024-01-02 07:00:00-08:00", 1704207600, 1704207600.0),
+    ],
+)
+def test_every_spelling_is_the_same_time(value):
+    assert seconds([value, None, ""]).to_pylist() == [NOON, None, None]
+
+
+def test_local_times_are_in_one_zone():
+    local = ["2024-01-02T15:00:01.5", "2024-01-02 15:00:00"]
+    assert seconds(local).to_pylist() == [NOON + 1.5, NOON]
+    assert seconds([*local, "2024-01-02T15:00:00Z"]) is None
+
+
+def test_slashes_need_a_day_that_is_no_month():
+    assert seconds(["1/2/2024 15:00", "1/13/2024 0:00:01"]).to_pylist() == [NOON, 1705104001.0]
+    assert seconds(["1/2/2024 15:00"]) is None
+    assert seconds(["13/1/2024 15:00"]) is None
+    assert seconds(["13/1/2024 15:00", "1/13/2024 15:00"]) is None
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        *([], [None], ["noon"], [True], [float("nan")], [1e300], [10**400], [["2024"]], [{}]),
+        *(["Tue Jan 02 07:00:00 IST 2024"], ["Tue Jan 32 07:00:00 PST 2024"], ["2/30/2024 1:00"]),
+        ["2024-01-02T15:00:00Z", "noon"],
+    ],
+    ids=lambda values: repr(values)[:30],
+)
+def test_others_are_none(values):
+    assert seconds(values) is None
