@@ -66,7 +66,10 @@ def test_what_cannot_be_described():
     for frame, message in (
         (FRAME[:0], "no answer"),
         (FRAME.drop(columns="label"), "label"),
-        (pd.DataFrame({"task": ["a"], "worker": [None], "label": [1]}), "row 0 has no worker"),
+        (
+            pd.DataFrame({"task": ["a"], "worker": [None], "label": [1]}),
+            "row 0, column 'worker': the id is missing",
+        ),
     ):
         with pytest.raises(AnswerError, match=message):
             describe(frame)

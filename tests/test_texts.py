@@ -38,8 +38,11 @@ def subclasses(kind):
 
 CODED = subclasses(exceptions.QuietcrowdError) | subclasses(exceptions.QuietcrowdWarning)
 CODED |= {"KnownTruthError", "UnaffordableError"}
-INDIRECT = {"mechanisms.sampled-variance-removed"}
-"""Codes that stand in tables."""
+INDIRECT = {
+    "mechanisms.sampled-variance-removed",
+    *("answers.ids-without-points", "answers.marks-read-as-missing", "answers.values-cleaned"),
+}
+"""Codes that are in tables, or parameters of a function."""
 
 
 def test_errors_are_raised_by_code_with_the_fields_of_its_sentence():

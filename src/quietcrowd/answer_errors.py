@@ -109,13 +109,12 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
     return pa.string() if text else kind
 
 
-def check_ids(column: pa.ChunkedArray, name: str, first: int = 0) -> None:
-    """Raise AnswerError unless all ids are present and of a valid type; rows count from `first`."""
-    if column.null_count:
-        row = first + column.is_null().index(True).as_py()
-        raise AnswerError("answers.id-missing", row=row, name=name)
-    if not is_id_type(column.type):
-        raise AnswerError("answers.ids-of-wrong-type", name=name, type=column.type)
+def mark_note(raw: pa.ChunkedArray | None, row: int) -> str:
+    """Return a note on the text that marks a missing value in a row, if there is one."""
+    mark = None if raw is None else raw[row].as_py()
+    if not isinstance(mark, str) or not mark.strip():
+        return ""
+    return f" ({mark!r} marks a missing value; missing=() or --missing '' reads it as a text)"
 
 
 def answered_twice(
@@ -150,12 +149,23 @@ def outside_domain(
     *,
     advice: AdviceName,
     first: int = 0,
+    raw: pa.ChunkedArray | None = None,
 ) -> AnswerError:
-    """Return the error for a missing or invalid answer at `row`; the message adds `first`."""
+    """Return the error for a missing or invalid answer at `row`; the message adds `first`.
+
+    `raw` is the column with marks of missing answers.
+    """
     value, place = column[row].as_py(), first + row
     if value is None:
         remedy = ADVICE[advice].missing
-        return AnswerError("answers.answer-missing", row=place, name=name, advice=remedy)
+        return AnswerError(
+            "answers.answer-missing",
+            row=place,
+            name=name,
+            mark=mark_note(raw, row),
+            count=column.null_count,
+            advice=remedy,
+        )
     if isinstance(domain, NumericDomain) and np.isnan(as_numbers(column.slice(row, 1))[0]):
         return AnswerError("answers.answer-not-a-number", row=place, name=name, value=value)
     return AnswerError(

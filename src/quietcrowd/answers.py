@@ -22,13 +22,12 @@ from quietcrowd.answer_errors import (
     ADVICE,
     AdviceName,
     answered_twice,
-    check_ids,
     is_id_type,
     outside_domain,
     plain_type,
 )
 from quietcrowd.comparisons import SIDES, comparison_rows
-from quietcrowd.domains import Domain, Interval
+from quietcrowd.domains import Domain, FiniteDomain, Interval
 from quietcrowd.exceptions import AnswerError, NoiseIgnoredWarning, ParameterError
 from quietcrowd.frames import (
     ALIASES,
@@ -46,6 +45,7 @@ from quietcrowd.frames import (
     to_native,
     with_usual_names,
 )
+from quietcrowd.intake import MISSING, Intake, check_ids
 from quietcrowd.several_labels import label_set_rows, one_task_per_label
 from quietcrowd.validation import check_choice
 
@@ -150,6 +150,7 @@ class Answers:
         workers: Iterable[Any] | None = None,
         duplicates: Duplicates = "error",
         out_of_domain: OutOfDomain = "error",
+        missing: Iterable[str] = MISSING,
         advice: AdviceName = "answers",
     ) -> Answers:
         """Read answers from a dataframe.
@@ -174,6 +175,9 @@ class Answers:
             Treatment of answers that are missing or outside the domain. If the answers are
             randomized, a skipped one is visible, because its report is missing. A mechanism that
             does not protect participation rejects such answers; see `Mechanism.randomize`.
+        missing : iterable of str
+            Texts that mark a missing value, unless they are in the domain, `tasks` or `workers`.
+            Default: those of pandas, such as "NA" and "None". The empty text always does.
         advice : str
             Selects the remedies in errors: ``answers``, ``frame``, ``claims``, ``reports``,
             ``infer``, ``randomize``, ``partition`` or ``folder``. Reports must not be dropped, and
@@ -193,6 +197,8 @@ class Answers:
 
         Warns
         -----
+        ChangedValuesWarning
+            If texts mark missing values, or lose invisible characters or surrounding spaces.
         NoiseIgnoredWarning
             If the frame is marked as reports, as `Reports.to_frame` does. They are read as answers.
 
@@ -212,19 +218,22 @@ class Answers:
         native, ways = as_frame(collected(frame, _meant(task, worker, label))), ADVICE[advice]
         if (task, worker, label) == tuple(ALIASES):
             native = with_usual_names(native)
-        columns = {name: column_of(native, name, ways.column) for name in (task, worker, label)}
+        raw = {name: column_of(native, name, ways.column) for name in (task, worker, label)}
         all_listed = tasks is not None and workers is not None
         if not len(native) and not all_listed:
             raise AnswerError("answers.no-answer", advice=ways.empty)
-        (task_codes, task_ids), (worker_codes, worker_ids), (values, inside) = _side_by_side(
-            partial(_encode_ids, columns[task], task, tasks),
-            partial(_encode_ids, columns[worker], worker, workers),
-            partial(domain.encode, columns[label]),
+        intake = None if advice == "reports" else Intake(missing)
+        (task_codes, task_ids), (worker_codes, worker_ids), (labels, values, inside) = (
+            _side_by_side(
+                partial(_encode_ids, intake, raw[task], task, tasks),
+                partial(_encode_ids, intake, raw[worker], worker, workers),
+                partial(_encode_labels, intake, raw[label], label, domain),
+            )
         )
         skipped = int(len(inside) - inside.sum())
         if skipped and out_of_domain == "error":
             row = int(np.argmin(inside))
-            raise outside_domain(columns[label], label, row, domain, advice=advice)
+            raise outside_domain(labels, label, row, domain, advice=advice, raw=raw[label])
         if skipped == len(inside) and not all_listed:
             raise AnswerError("answers.all-outside-domain", domain=domain.describe())
         if skipped:
@@ -238,11 +247,13 @@ class Answers:
         if repeated and duplicates == "error":
             second = int(np.argmin(keep))
             row, other = np.flatnonzero(inside)[order[[second, second - 1]]].tolist()
-            ids = columns[task][row].as_py(), columns[worker][row].as_py()
+            ids = raw[task][row].as_py(), raw[worker][row].as_py()
             raise answered_twice((task, worker), ids, (other, row), repeated, advice=advice)
         if repeated:
             order, sorted_tasks = order[keep], sorted_tasks[keep]
             sorted_workers = sorted_workers[keep]
+        if intake is not None:
+            intake.warn()
         _warn_of_reports(native)
         return cls(
             domain=domain,
@@ -533,17 +544,29 @@ def _side_by_side(*readers: Callable[[], Any]) -> list[Any]:
         return [reading.result() for reading in [pool.submit(reader) for reader in readers]]
 
 
+def _encode_labels(
+    intake: Intake | None, column: pa.ChunkedArray, name: str, domain: Domain
+) -> tuple[pa.ChunkedArray, npt.NDArray[Any], npt.NDArray[np.bool_]]:
+    if intake is not None:
+        known = domain.labels if isinstance(domain, FiniteDomain) else ()
+        column = intake.encoded(column, name, known)
+    return column, *domain.encode(column)
+
+
 def _encode_ids(
-    column: pa.ChunkedArray, name: str, known: Iterable[Any] | None
+    intake: Intake | None, column: pa.ChunkedArray, name: str, known: Iterable[Any] | None
 ) -> tuple[npt.NDArray[np.int32], pa.Array]:
-    if not len(column) and known is not None:
-        return np.zeros(0, np.int32), _listed_ids(known, name)
-    check_ids(column, name)
+    listed = None if known is None else _listed_ids(known, name)
+    if not len(column) and listed is not None:
+        return np.zeros(0, np.int32), listed
+    if intake is None:
+        check_ids(column, name)
+    else:
+        column = intake.ids(column, name, listed)
     codes, ids = dictionary_codes(column)
     ids = ids.cast(plain_type(ids.type))
-    if known is None:
+    if listed is None:
         return codes, ids
-    listed = _listed_ids(known, name)
     positions = positions_by_text(ids, listed)
     if (positions < 0).any():
         stranger = int(np.argmin(positions))

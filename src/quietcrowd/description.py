@@ -13,6 +13,7 @@ from attrs import asdict, frozen
 
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.frames import as_frame, column_of, dictionary_codes, positions_by_text
+from quietcrowd.intake import Intake, decoded
 
 MOST_LABELS = 20
 """With more numbers, only quantiles are reported; more other labels are merged into one row."""
@@ -152,14 +153,11 @@ class Rows:
     def of(cls, data: Any) -> Rows:
         """Read the rows of a dataframe."""
         frame = as_frame(data)
-        columns = [column_of(frame, name) for name in ("task", "worker", "label")]
-        (tasks, task_ids), (workers, worker_ids) = map(dictionary_codes, columns[:2])
-        if (tasks < 0).any() or (workers < 0).any():
-            row = int(np.flatnonzero((tasks < 0) | (workers < 0))[0])
-            raise AnswerError(
-                "datasets.id-missing", row=row, column="task" if tasks[row] < 0 else "worker"
-            )
-        labels = columns[2].combine_chunks()
+        intake = Intake()
+        ids = [intake.ids(column_of(frame, name), name) for name in ("task", "worker")]
+        (tasks, task_ids), (workers, worker_ids) = map(dictionary_codes, ids)
+        labels = decoded(intake.encoded(column_of(frame, "label"), "label")).combine_chunks()
+        intake.warn()
         given = pc.is_valid(labels).to_numpy(zero_copy_only=False)
         places = np.flatnonzero(given)
         pairs = workers[places].astype(np.int64) * len(task_ids) + tasks[places]
@@ -210,8 +208,8 @@ def _as_numbers(labels: pa.Array) -> npt.NDArray[np.float64] | None:
 
 def _of_truths(rows: Rows, truths: Any) -> dict[str, Any]:
     frame = as_frame(truths)
-    known = column_of(frame, "label").combine_chunks()
-    about = column_of(frame, "task").combine_chunks()
+    known = decoded(Intake().encoded(column_of(frame, "label"), "label")).combine_chunks()
+    about = Intake().names(column_of(frame, "task"), "task").combine_chunks()
     given = pc.is_valid(known)
     known, about = known.filter(given), about.filter(given)
     if not len(known):

@@ -19,6 +19,7 @@
         ├── SimulatedNoiseWarning                 simulated reports are read as real ones
         ├── ConvergenceWarning                    a fit stopped before it converged
         ├── DroppedRowsWarning                    rows, or known truths, are dropped
+        ├── ChangedValuesWarning                  ids or labels are read in another form
         └── SimilarLabelsWarning                  labels differ only by capitals or spaces
 
 Errors and warnings have a `code`, such as ``"parameters.not-whole"``, and `fields`, the values that
@@ -34,6 +35,7 @@ from pathlib import Path
 __all__ = [
     "AnswerError",
     "CampaignError",
+    "ChangedValuesWarning",
     "ConvergenceWarning",
     "DroppedRowsWarning",
     "FormatError",
@@ -154,6 +156,10 @@ class SimulatedNoiseWarning(QuietcrowdWarning):
 
 class DroppedRowsWarning(QuietcrowdWarning):
     """Rows that are not valid answers, or truths of unknown tasks, are dropped."""
+
+
+class ChangedValuesWarning(QuietcrowdWarning):
+    """Ids or labels are read in another form, such as without spaces, or as missing values."""
 
 
 class SimilarLabelsWarning(QuietcrowdWarning):

@@ -12,6 +12,7 @@ import pyarrow as pa
 from quietcrowd.domains import FiniteDomain, NumericDomain, as_numbers
 from quietcrowd.exceptions import AnswerError, DroppedRowsWarning
 from quietcrowd.frames import TRUTH_ALIASES, as_frame, column_of, positions_by_text
+from quietcrowd.intake import Intake
 
 UNKNOWN = -1
 """Code of a label that is not known."""
@@ -62,7 +63,7 @@ class MatchedTruths:
         names = column_of(frame, "task")
         if not len(names):
             raise KnownTruthError("answers.gold-empty")
-        places = positions_by_text(names, tasks)
+        places = _places(names, tasks)
         found = _check_found(names, places)
         self.tasks, rows = places[found], np.flatnonzero(found)
         counts = np.bincount(self.tasks, minlength=len(tasks))
@@ -78,7 +79,7 @@ class MatchedTruths:
 
     def codes(self, domain: FiniteDomain) -> npt.NDArray[Any]:
         """Return the truths' positions in the domain; raise KnownTruthError if one is outside."""
-        codes, inside = domain.encode(self.labels)
+        codes, inside = domain.encode(Intake().encoded(self.labels, "label", domain.labels))
         if not inside.all():
             numbers = isinstance(domain, NumericDomain)
             raise self._outside(
@@ -110,6 +111,15 @@ class MatchedTruths:
         return KnownTruthError(
             "answers.gold-outside", row=int(self._rows[row]), value=value, problem=what
         )
+
+
+def _places(names: pa.ChunkedArray, tasks: pa.Array) -> npt.NDArray[np.intp]:
+    """Return the position of each name among tasks, or of its clean form, or -1."""
+    places = positions_by_text(names, tasks)
+    if (places >= 0).all():
+        return places
+    clean = positions_by_text(Intake().names(names, "task"), tasks)
+    return np.where(places < 0, clean, places)
 
 
 def _check_found(names: pa.ChunkedArray, places: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:

@@ -312,15 +312,16 @@ def test_files_without_labels_that_occur(run, tmp_path, text, message):
     assert message in errors
 
 
-def test_whole_numbers_with_points_are_numbers_and_many_without_are_told(run, tmp_path):
+def test_numbers_are_told_from_classes_or_the_user_decides(run, tmp_path):
     rows = [(task, worker) for task in range(5) for worker in range(4)]
-    for point, message in (
-        (".0", "Answers are read as numbers"),
-        ("", "For numbers use --between LOW,HIGH"),
+    for point, status_of, message in (
+        (".5", 0, "Answers are read as numbers"),
+        (".0", 2, "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, which may be classes or numbers"),
+        ("", 0, "For numbers use --between LOW,HIGH"),
     ):
         lines = [f"{task},{worker},{4 * task + worker}{point}" for task, worker in rows]
         (tmp_path / "a.csv").write_text("\n".join(["task,worker,label", *lines]))
         status, _, errors = run(
             "infer", tmp_path / "a.csv", "--non-private", "--method", "noise-aware"
         )
-        assert (status, message in errors) == (0, True)
+        assert (status, message in errors) == (status_of, True), errors

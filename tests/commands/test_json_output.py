@@ -10,7 +10,7 @@ import quietcrowd as qc
 from quietcrowd.auditing import audit
 from quietcrowd.description import describe
 
-LOOK_LIKE_NUMBERS = ["007", "TRUE", "nan", "1.0", "1e3", "-0", "NA", "null", "inf"]
+LOOK_LIKE_NUMBERS = ["007", "TRUE", "Nan", "1.0", "1e3", "-0", "na", "Null", "inf"]
 
 
 @pytest.fixture

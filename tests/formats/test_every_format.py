@@ -135,9 +135,9 @@ def test_any_ids_survive(tmp_path, suffix, frame, texts):
 
 def test_csv_ids_are_texts(tmp_path):
     path = tmp_path / "answers.csv"
-    path.write_text("task,worker,label\n007,1e5,yes\nNA,2020-01-01,no\n")
+    path.write_text("task,worker,label\n007,1e5,yes\n1.50,2020-01-01,no\n")
     answers = qc.read_answers(path, DOMAIN)
-    assert answers.tasks.to_pylist() == ["007", "NA"]
+    assert answers.tasks.to_pylist() == ["007", "1.50"]
     assert answers.workers.to_pylist() == ["1e5", "2020-01-01"]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from quietcrowd.answer_errors import ADVICE, check_ids
+from quietcrowd.answer_errors import ADVICE
 from quietcrowd.answers import Answers
 from quietcrowd.commands import options
 from quietcrowd.commands.declare import argument, command, given_options, option, option_group
@@ -42,6 +42,7 @@ from quietcrowd.formats.platforms.label_studio_config import write_label_config
 from quietcrowd.formats.registry import find_format, holds_truths, read_names, read_note
 from quietcrowd.formats.reports import RANDOMISED, write_reports
 from quietcrowd.frames import as_frame, column_of
+from quietcrowd.intake import Intake, decoded
 
 SEPARATOR = ","
 """Default separator of labels in a text."""
@@ -119,6 +120,7 @@ class Convert(StoreOptions, DescriptionOptions):
     to_format: str | None = _format("--to", "Format of OUT, if its name does not select it", STORE)
     question: str | None = options.QUESTION
     columns: str = options.COLUMNS
+    missing: str | None = options.MISSING_MARKS
     include_rejected: bool = option(
         help="Include answers that a requester rejected.", default=False
     )
@@ -197,7 +199,8 @@ class Convert(StoreOptions, DescriptionOptions):
     def _read(self, source: Path) -> tuple[pa.Table, str]:
         choice = Choice(field=self.question, rejected=self.include_rejected)
         sets = self.multi_label is not None
-        table, what = _read(source, self.from_format, self.columns, choice, sets=sets)
+        intake = Intake(options.missing_marks(self.missing))
+        table, what = _read(source, self.from_format, self.columns, choice, intake, sets=sets)
         if self.multi_label is None:
             return table, what
         if what != "answer":
@@ -250,7 +253,13 @@ def _is_spreadsheet(path: Path) -> bool:
 
 
 def _read(
-    source: Path, file_format: str | None, names: str, choice: Choice, *, sets: bool
+    source: Path,
+    file_format: str | None,
+    names: str,
+    choice: Choice,
+    intake: Intake,
+    *,
+    sets: bool,
 ) -> tuple[pa.Table, str]:
     if _of_comparisons(source, file_format, names):
         wanted = COMPARISONS if names == options.USUAL_COLUMNS else options.four_columns(names)
@@ -264,10 +273,12 @@ def _read(
     table = read_table(source, columns, file_format=file_format, choice=choice, sets=sets)
     try:
         found = [column_of(as_frame(table), name, ADVICE["infer"].column) for name in columns]
-        for name, column in zip(columns[:2], found, strict=False):
-            check_ids(column, name)
+        found[0], found[1] = (decoded(intake.ids(found[i], columns[i])) for i in (0, 1))
+        if not sets:
+            found[2] = decoded(intake.encoded(found[2], columns[2]))
     except AnswerError as error:
         raise AnswerError("commands.in-source", source=source, error=error) from None
+    intake.warn()
     _print_other_columns(source, file_format, columns)
     return pa.table(dict(zip(options.USUAL_COLUMNS.split(","), found, strict=True))), "answer"
 

@@ -11,6 +11,7 @@ import sys
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -22,14 +23,16 @@ from quietcrowd.answer_errors import AdviceName, plain_type
 from quietcrowd.answers import Answers, DroppedRows
 from quietcrowd.commands import options
 from quietcrowd.commands.declare import option_group
+from quietcrowd.commands.options import missing_marks
 from quietcrowd.commands.printing import counted, note
 from quietcrowd.domains import Domain, FiniteDomain, as_numbers
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
-from quietcrowd.formats import check_target, read_answers, read_table, read_truths
+from quietcrowd.formats import check_target, read_table, read_truths
+from quietcrowd.formats.answers import read_found_answers
 from quietcrowd.formats.columns import Choice
 from quietcrowd.formats.files import check_folder, check_new, require_no_overwriting
 from quietcrowd.formats.registry import find_format, read_names
-from quietcrowd.frames import as_frame
+from quietcrowd.intake import Intake, distinct
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.report_domains import Reals
 
@@ -53,7 +56,13 @@ class PlainAnswers(options.PossibleAnswers):
     columns: str = options.COLUMNS
     duplicates: str = options.DUPLICATES
     question: str | None = options.QUESTION
+    missing: str | None = options.MISSING_MARKS
     drop_invalid: bool = options.DROP_INVALID
+
+    @property
+    def missing_marks(self) -> list[str]:
+        """Texts that mark a missing answer."""
+        return missing_marks(self.missing)
 
     def by_option(self) -> dict[str, Any]:
         """Return the values by option."""
@@ -62,6 +71,7 @@ class PlainAnswers(options.PossibleAnswers):
             "--columns": self.columns,
             "--duplicates": self.duplicates,
             "--question": self.question,
+            "--missing": self.missing,
             "--drop-invalid": self.drop_invalid,
         }
 
@@ -89,37 +99,43 @@ class PlainAnswers(options.PossibleAnswers):
         else:
             names = options.three_columns(self.columns)
             if method is not None and all(text is None for text in written):
-                domain = _found_domain(path, names, self.question, method)
+                domain_of = partial(_found_domain, path, names[2], self.missing_marks, method)
             else:
-                domain = self.domain()
-            answers = read_answers(
-                path, domain, *names, field=self.question, advice=advice, **lists
+                domain_of = partial(_given_domain, self.domain())
+            answers = read_found_answers(
+                path,
+                domain_of,
+                names,
+                choice=Choice(field=self.question),
+                missing=self.missing_marks,
+                advice=advice,
+                **lists,
             )
         print_dropped(answers.dropped)
         return answers
 
 
+def _given_domain(domain: Domain, _: pa.Table) -> Domain:
+    return domain
+
+
 def _found_domain(
-    path: Path, names: tuple[str, str, str], field: str | None, method: FittingMethod
+    path: Path, name: str, missing: Iterable[str], method: FittingMethod, table: pa.Table
 ) -> Domain:
-    """Return the domain that a method finds in a file, as if it were a frame.
+    """Return the domain that a method finds in a table, as if it were a frame.
 
     Texts become numbers if all are numbers, as in a frame from CSV. In typed formats, texts of
     whole numbers stay texts.
     """
-    table = read_table(path, names, choice=Choice(field=field))
-    if names[2] not in table.column_names:
+    if name not in table.column_names:
         return Reals()  # the reader raises for the missing column
-    labels = table[names[2]].drop_null().unique()
+    labels = distinct(Intake(missing).encoded(table[name], name))
     if not len(labels):
-        raise AnswerError("commands.column-empty", path=path, name=names[2])
+        raise AnswerError("commands.column-empty", name=name)
     if pa.types.is_string(plain_type(labels.type)):
         found = _as_numbers_or_labels(labels)
         labels = labels if _has_types(path) and not pa.types.is_floating(found.type) else found
-    try:
-        domain = method.domain_of(as_frame(pa.table({"label": labels})))
-    except AnswerError as error:
-        raise AnswerError("commands.in-file", path=path, error=error) from None
+    domain = method.domain_of(labels)
     _print_domain(domain)
     return domain
 

@@ -7,6 +7,7 @@ from typing import Any
 from quietcrowd.commands.declare import option, option_group
 from quietcrowd.domains import Categorical, Domain, Interval, Label, Ordinal
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.intake import MISSING
 
 USUAL_COLUMNS = "task,worker,label"
 """Default columns of non-private answers."""
@@ -80,6 +81,13 @@ NEW_LABEL_CONFIG = option(
     help="Also write the config of a Label Studio project.",
     default=None,
 )
+MISSING_MARKS = option(
+    "--missing",
+    metavar="TEXTS",
+    help="Texts that mark a missing answer. Default: NA, NaN, None, null and others, as in pandas. "
+    "An empty list reads these as answers.",
+    default=None,
+)
 OUTPUT = output_option()
 NON_PRIVATE = option(help="The input contains non-private answers, not reports.", default=False)
 DASK = option(
@@ -140,6 +148,11 @@ def split(text: str) -> list[str]:
     except csv.Error as error:
         raise ParameterError("commands.list-malformed", text=text, error=error) from None
     return [part.strip() for part in parts if part.strip()]
+
+
+def missing_marks(text: str | None) -> list[str]:
+    """Return the texts that mark a missing value."""
+    return [*MISSING] if text is None else split(text)
 
 
 def three_columns(text: str) -> tuple[str, str, str]:

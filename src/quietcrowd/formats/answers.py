@@ -1,6 +1,7 @@
 """Files of answers, comparisons and truths."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -68,12 +69,26 @@ def read_answers(
     DroppedRowsWarning
         If answers of a platform's file are dropped, such as rejected ones.
     """
-    path = Path(path)
+    names, choice = (task, worker, label), Choice(field=field, rejected=rejected)
+    return read_found_answers(
+        Path(path), lambda _: domain, names, file_format=file_format, choice=choice, **options
+    )
+
+
+def read_found_answers(
+    path: Path,
+    domain_of: Callable[[pa.Table], Domain],
+    names: tuple[str, str, str],
+    *,
+    file_format: str | None = None,
+    choice: Choice,
+    **options: Any,
+) -> Answers:
+    """Read non-private answers as `read_answers` does, with a domain that depends on the table."""
     _reject_reports(path, file_format, "infer")
-    choice = Choice(field=field, rejected=rejected)
-    table = read_table(path, (task, worker, label), file_format=file_format, choice=choice)
+    table = read_table(path, names, file_format=file_format, choice=choice)
     try:
-        return Answers.from_frame(table, domain, task, worker, label, **options)
+        return Answers.from_frame(table, domain_of(table), *names, **options)
     except AnswerError as error:
         raise _in_file(path, error, file_format) from None
 

@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Self
 
-import narwhals as nw
 import numpy.typing as npt
 import pyarrow as pa
 from attrs import asdict, evolve, field, fields_dict, frozen
@@ -72,8 +71,8 @@ class TruthInference(ABC):
         return domain.domain if isinstance(domain, OrNull) else domain
 
     @abstractmethod
-    def domain_of(self, frame: nw.DataFrame[Any]) -> Domain:
-        """Return the domain of the answers in a frame."""
+    def domain_of(self, labels: pa.Array) -> Domain:
+        """Return the domain of answers by their distinct labels."""
 
     @abstractmethod
     def known(self, tasks: pa.Array, domain: Domain, truths: Any) -> npt.NDArray[Any]:

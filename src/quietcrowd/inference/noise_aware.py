@@ -2,18 +2,16 @@
 
 from typing import Any, ClassVar
 
-import narwhals as nw
 import numpy.typing as npt
 import pyarrow as pa
 from attrs import field, frozen
 from typing_extensions import override
 
 from quietcrowd.domains import Domain, FiniteDomain, NumericDomain, check_numeric
-from quietcrowd.exceptions import ParameterError
-from quietcrowd.frames import column_of
+from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.gold import label_per_task
 from quietcrowd.inference.fitting import FittingMethod
-from quietcrowd.inference.labels.model import check_labels, labels_of
+from quietcrowd.inference.labels.model import are_whole_floats, check_labels, labels_of
 from quietcrowd.inference.labels.noise_aware import LabelModel, check_has_table
 from quietcrowd.inference.model import Model
 from quietcrowd.inference.numbers.model import bind_numbers, known_numbers
@@ -24,6 +22,9 @@ from quietcrowd.label_frequencies import as_label_frequencies, check_label_frequ
 from quietcrowd.mechanisms.channels.base import Channel, known_grid
 from quietcrowd.report_domains import Reals
 from quietcrowd.validation import at_least, plain, whole_number
+
+_MOST_NAMED = 10
+"""Maximum number of labels in a message."""
 
 
 @frozen(kw_only=True, slots=False)
@@ -147,9 +148,11 @@ class NoiseAware(FittingMethod):
         return labels
 
     @override
-    def domain_of(self, frame: nw.DataFrame[Any]) -> Domain:
-        numbers = "label" in frame.columns and pa.types.is_floating(column_of(frame, "label").type)
-        return Reals() if numbers else labels_of(frame)
+    def domain_of(self, labels: pa.Array) -> Domain:
+        if are_whole_floats(labels):
+            found = ", ".join(f"{label:g}" for label in sorted(labels.to_pylist())[:_MOST_NAMED])
+            raise AnswerError("inference.whole-floats", found=found)
+        return Reals() if pa.types.is_floating(labels.type) else labels_of(labels)
 
     @override
     def known(self, tasks: pa.Array, domain: Domain, truths: Any) -> npt.NDArray[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from attrs import evolve, frozen
 
+from quietcrowd.answer_errors import ADVICE
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError
@@ -19,15 +21,23 @@ from quietcrowd.frames import (
     as_frame,
     backend_of,
     collected,
+    column_of,
     mark_of,
     unmarked,
     with_usual_names,
 )
 from quietcrowd.inference.method import TruthInference
 from quietcrowd.inference.partition import Summary
+from quietcrowd.intake import MISSING, Intake, distinct
 from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.mechanisms.mechanism import Reports
 from quietcrowd.report_domains import OrNull
+
+
+def domain_in(frame: Any, method: TruthInference, missing: Iterable[str] = MISSING) -> Domain:
+    """Return the domain of a frame's labels, as a method reads them."""
+    labels = column_of(with_usual_names(as_frame(frame)), "label", ADVICE["frame"].column)
+    return method.domain_of(distinct(Intake(missing).encoded(labels, "label")))
 
 
 @frozen(kw_only=True, eq=False)
@@ -58,8 +68,7 @@ class Observations:
             data = collected(data, [*ALIASES, *chain(*ALIASES.values())])
             frame, mark = unmarked(data), mark_of(data)
             if domain is None:
-                found = method.domain_of(with_usual_names(as_frame(frame)))
-                answers = Answers.from_frame(frame, found, advice="frame")
+                answers = Answers.from_frame(frame, domain_in(frame, method), advice="frame")
             else:
                 answers = Answers.from_frame(frame, domain, advice="reports")
             observed = cls(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, FiniteDomain, NumericDomain
 from quietcrowd.exceptions import FormatError, ParameterError
-from quietcrowd.frames import ALIASES, as_frame, collected, unmarked, with_usual_names
+from quietcrowd.frames import ALIASES, collected, unmarked
 from quietcrowd.inference.estimate import TruthEstimate
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.labels.dawid_skene import DawidSkene
@@ -25,6 +25,7 @@ from quietcrowd.inference.numbers.kdem import KDEm
 from quietcrowd.inference.numbers.losses import CATD, CRH
 from quietcrowd.inference.numbers.moon import MOON
 from quietcrowd.inference.numbers.ratio_mean import RatioMean
+from quietcrowd.inference.reading import domain_in
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 from quietcrowd.validation import find_described
 
@@ -168,5 +169,4 @@ def usual_method_of(data: Any) -> str:
         return usual_method(data.table.domain, data.mechanism)
     if isinstance(data, Answers):
         return usual_method(data.domain)
-    frame = with_usual_names(as_frame(unmarked(data)))
-    return usual_method(NoiseAware().domain_of(frame))
+    return usual_method(domain_in(unmarked(data), NoiseAware()))

@@ -7,11 +7,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from quietcrowd.answer_errors import check_ids, outside_domain, plain_type
+from quietcrowd.answer_errors import outside_domain, plain_type
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.frames import dictionary_codes
 from quietcrowd.inference.partition import hash_ids
+from quietcrowd.intake import check_ids
 from quietcrowd.scale.sources import Rows, Source
 from quietcrowd.scale.store import partition_places
 

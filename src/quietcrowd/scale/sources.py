@@ -10,12 +10,13 @@ import pyarrow.parquet as pq
 from attrs import frozen
 
 from quietcrowd.answer_errors import plain_type
-from quietcrowd.domains import Domain
+from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import AnswerError, FormatError
 from quietcrowd.formats.columns import check_once
 from quietcrowd.formats.registry import read_note
 from quietcrowd.formats.reports import ReportNote, check_alike, read_report_note
 from quietcrowd.frames import as_frame, column_of
+from quietcrowd.intake import Intake, decoded
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.sent_again import Marks
 from quietcrowd.validation import one_line
@@ -95,11 +96,15 @@ class Source:
         kinds = [
             _common_kind([schema.field(name).type for schema in schemas]) for name in self.names[:2]
         ]
+        intake = None if self.mechanism is not None else Intake()
         for path in self.paths:
             first = 0
             for table in _tables(path, self.names):
-                yield Rows(path=path, first=first, columns=self._columns(path, table, kinds))
+                columns = self._columns(path, table, kinds, intake, first)
+                yield Rows(path=path, first=first, columns=columns)
                 first += len(table)
+        if intake is not None:
+            intake.warn()
 
     def _schema(self, path: Path) -> pa.Schema:
         schema = _open(path).schema_arrow
@@ -115,11 +120,25 @@ class Source:
         return schema
 
     def _columns(
-        self, path: Path, table: pa.Table, kinds: Sequence[pa.DataType]
+        self,
+        path: Path,
+        table: pa.Table,
+        kinds: Sequence[pa.DataType],
+        intake: Intake | None,
+        first: int,
     ) -> dict[str, pa.ChunkedArray]:
         frame = as_frame(table)
         try:
             columns = [column_of(frame, name) for name in self.names]
+            if intake is not None:
+                known = self.domain.labels if isinstance(self.domain, FiniteDomain) else ()
+                columns = [
+                    *(
+                        decoded(intake.ids(column, name, first=first))
+                        for column, name in zip(columns[:2], self.names, strict=False)
+                    ),
+                    intake.encoded(columns[2], self.names[2], known, first=first),
+                ]
             columns[:2] = [
                 pc.cast(column, kind) for column, kind in zip(columns, kinds, strict=False)
             ]

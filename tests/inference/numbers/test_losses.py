@@ -30,6 +30,11 @@ def weighted_median(values, weights):
     return values[order][np.searchsorted(below, below[-1] / 2)]
 
 
+def numbers_of(frame):
+    """Return the answers of a frame, whose whole numbers are no classes."""
+    return qc.Answers.from_frame(frame, qc.Interval(low=0, high=100))
+
+
 def truths_of(answers, weights, loss):
     values = answers.values.astype(float)
     truths = np.empty(len(answers.tasks))
@@ -181,7 +186,7 @@ def test_the_worst_worker_has_no_weight_but_decides_alone():
         + [("only", "bad", 3.0)],
         columns=["task", "worker", "label"],
     ).astype({"task": str})
-    estimate = CRH(normaliser="max", divisor=None).fit(frame)
+    estimate = CRH(normaliser="max", divisor=None).fit(numbers_of(frame))
     found = estimate.truths.set_index("task")["truth"]
     assert found["only"] == pytest.approx(3.0)
     assert found[[str(task) for task in range(5)]].to_numpy() == pytest.approx(
@@ -224,7 +229,7 @@ def test_all_answers_equal_is_no_loss():
         columns=["task", "worker", "label"],
     )
     for method in (CRH(), CRH(loss="absolute"), CATD()):
-        assert method.fit(frame).weight == pytest.approx(np.full(3, 1 / 3))
+        assert method.fit(numbers_of(frame)).weight == pytest.approx(np.full(3, 1 / 3))
 
 
 def test_the_loss_says_what_answers_are():
@@ -282,7 +287,7 @@ def test_quantiles_are_found_once_per_number_of_answers(monkeypatch):
     monkeypatch.setattr(catd_module.special, "gammaincinv", quantile)
     rows = [(task, worker, float(task)) for task in range(3) for worker in range(40)]
     rows.append((3, 0, 1.0))
-    CATD().fit(pd.DataFrame(rows, columns=["task", "worker", "label"]))
+    CATD().fit(numbers_of(pd.DataFrame(rows, columns=["task", "worker", "label"])))
     assert set(asked) == {2}
 
 
@@ -290,12 +295,13 @@ def test_quantiles_are_found_once_per_number_of_answers(monkeypatch):
 def test_whole_numbers_that_may_be_classes_are_asked_about(method):
     frame = pd.DataFrame({"task": [1, 1, 2], "worker": [*"uvu"], "label": [0, 3, 3]})
     named = f"labels are 0, 3, and .*--method {method.name}:loss=zero-one"
-    with pytest.raises(AnswerError, match=named):
-        method.fit(frame)
+    for label in (frame["label"], frame["label"] * 1.0):
+        with pytest.raises(AnswerError, match=named):
+            method.fit(frame.assign(label=label))
     classes = method.set_params(loss="zero-one").fit(frame).truths["truth"]
     assert set(classes) <= {0, 3}
     numbers = [
-        method.fit(frame.assign(label=frame["label"] * 1.0)),
+        method.fit(frame.assign(label=frame["label"] + 0.5)),
         method.fit(qc.Answers.from_frame(frame, qc.Ordinal([0, 1, 2, 3]))),
     ]
     assert all(estimate.truths["truth"].dtype == float for estimate in numbers)

@@ -5,7 +5,6 @@ from abc import abstractmethod
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
-import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -14,10 +13,8 @@ from attrs import field, frozen
 from typing_extensions import override
 
 from quietcrowd._core import vote
-from quietcrowd.answer_errors import ADVICE
 from quietcrowd.domains import Categorical, Domain, FiniteDomain, NumericDomain
 from quietcrowd.exceptions import AnswerError, SimilarLabelsWarning
-from quietcrowd.frames import column_of
 from quietcrowd.gold import UNKNOWN, label_per_task
 from quietcrowd.inference import integer_sums
 from quietcrowd.inference.fitting import FittingMethod
@@ -169,8 +166,8 @@ class CategoricalMethod(FittingMethod):
         check_reports_are_answers(mechanism, type(self).__name__)
 
     @override
-    def domain_of(self, frame: nw.DataFrame[Any]) -> Categorical:
-        return labels_of(frame)
+    def domain_of(self, labels: pa.Array) -> Categorical:
+        return labels_of(labels)
 
     @override
     def known(self, tasks: pa.Array, domain: Domain, truths: Any) -> npt.NDArray[np.int32]:
@@ -210,14 +207,25 @@ def _other_reports(mechanism: Any) -> bool:
     return bool(reports != mechanism.domain and reports != OrNull(domain=mechanism.domain))
 
 
-def labels_of(frame: nw.DataFrame[Any]) -> Categorical:
-    """Return the domain of the labels that occur in a frame; warn if two differ only by case."""
-    column = column_of(frame, "label", ADVICE["frame"].column)
-    labels = sorted(pc.unique(column).drop_null().to_pylist())
-    if not labels:
+def labels_of(labels: pa.Array) -> Categorical:
+    """Return the domain of distinct labels; warn if two differ only by case.
+
+    Floats that are all whole numbers are classes, because pandas makes floats of whole numbers if
+    one is missing.
+    """
+    if not len(labels):
         raise AnswerError("inference.no-label")
-    _warn_if_similar(labels)
-    return Categorical(labels)
+    found = sorted(labels.to_pylist())
+    _warn_if_similar(found)
+    return Categorical(map(int, found) if are_whole_floats(labels) else found)
+
+
+def are_whole_floats(labels: pa.Array) -> bool:
+    """Return whether labels are floats that may be classes: whole numbers, at least one."""
+    if not (pa.types.is_floating(labels.type) and len(labels)):
+        return False
+    whole = pc.and_(pc.equal(labels, pc.round(labels)), pc.less(pc.abs(labels), 2.0**53))
+    return bool(pc.all(whole).as_py())
 
 
 def _warn_if_similar(labels: list[Any]) -> None:

@@ -5,7 +5,6 @@ from functools import cached_property
 from operator import attrgetter
 from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
 
-import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -16,13 +15,13 @@ from typing_extensions import override
 from quietcrowd._core import infer_least_losses
 from quietcrowd.domains import Categorical, Domain, as_numbers, check_numeric
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.frames import column_of
 from quietcrowd.gold import label_per_task
 from quietcrowd.inference import integer_sums
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.labels.model import (
     AgreementTally,
     CategoricalModel,
+    are_whole_floats,
     check_labels,
     check_reports_are_answers,
     labels_of,
@@ -184,21 +183,19 @@ class LossMethod(FittingMethod):
             check_reports_are_answers(mechanism, type(self).__name__)
 
     @override
-    def domain_of(self, frame: nw.DataFrame[Any]) -> Domain:
+    def domain_of(self, labels: pa.Array) -> Domain:
         if self._of_labels:
-            return labels_of(frame)
-        if "label" in frame.columns and len(frame):
-            column = column_of(frame, "label")
-            if column.null_count < len(column) and np.isnan(as_numbers(column)).all():
-                raise self._labels_error("labels that are no numbers")
-            self._check_no_classes(column)
+            return labels_of(labels)
+        if len(labels) and np.isnan(as_numbers(pa.chunked_array([labels]))).all():
+            raise self._labels_error("labels that are not numbers")
+        self._check_no_classes(labels)
         return Reals()
 
-    def _check_no_classes(self, column: pa.ChunkedArray) -> None:
+    def _check_no_classes(self, labels: pa.Array) -> None:
         """Raise AnswerError if the answers may be numbered classes."""
-        if not pa.types.is_integer(column.type):
+        if not (pa.types.is_integer(labels.type) or are_whole_floats(labels)):
             return
-        found = sorted(column.unique().drop_null().to_pylist())
+        found = sorted(map(int, labels.to_pylist()))
         if len(found) > MOST_CLASSES:
             return
         name = type(self).__name__

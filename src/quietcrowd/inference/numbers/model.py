@@ -9,7 +9,6 @@ from functools import cached_property
 from operator import attrgetter
 from typing import Any, Self, TypeVar
 
-import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -187,7 +186,7 @@ class NumericMethod(FittingMethod):
         return False
 
     @override
-    def domain_of(self, frame: nw.DataFrame[Any]) -> Domain:
+    def domain_of(self, labels: pa.Array) -> Domain:
         return Reals()
 
     @override

@@ -1,0 +1,249 @@
+"""Checks of the columns of raw answers, in files and frames alike.
+
+Marks such as NA become missing values. Texts get one Unicode form, without invisible characters and
+surrounding spaces. Lists and objects in text, and ids that a workbook has rounded, are errors.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from quietcrowd.answer_errors import is_id_type, mark_note, plain_type
+from quietcrowd.exceptions import AnswerError, ChangedValuesWarning, ParameterError
+from quietcrowd.frames import dictionary_codes
+
+MISSING = (
+    *("#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
+    *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
+)
+"""Texts that mark a missing value, as in pandas; the empty text always does."""
+
+_INVISIBLE: Mapping[int, str | None] = {
+    **dict.fromkeys((0xAD, 0x180E, 0x200B, 0x200E, 0x200F, *range(0x202A, 0x202F))),
+    **dict.fromkeys((0x2060, *range(0x2066, 0x206A), 0xFEFF)),
+    **dict.fromkeys((0xA0, 0x2007, 0x202F), " "),
+}
+"""Invisible characters are deleted, and spaces without a line break become spaces."""
+
+_JOINERS = "\u200c\u200d"
+"""Invisible characters that have a meaning between letters."""
+
+_UNCLEAN = r"^[\s\[{]|\s$|[^\x20-\x7e]"
+"""Matches texts that may have to change, or that may be a list or an object."""
+
+_STRUCTURED = re.compile(r"\[\s*(\]|['\"\[{(]|-?[0-9.]+\s*[,\]]).*|\{\s*(\}|['\"]).*", re.DOTALL)
+"""Matches lists and objects of JSON and Python, but not "[unclear]"."""
+
+_ROUNDED = r"^-?[0-9](\.[0-9]+)?[eE]\+[0-9]{2,}$|^[0-9]{16,}$"
+"""Matches texts that may be rounded whole numbers."""
+
+_WHOLE = re.compile(r"(-?[0-9]+)\.0+", re.ASCII)
+
+_DIGITS = 15
+"""Significant digits of a number in a workbook."""
+
+_EVIDENCE = 4
+"""Digits after the first `_DIGITS` ones that must all be 0 before ids count as rounded."""
+
+_EXACT = 2.0**53
+"""Smallest float that other whole numbers round to."""
+
+
+class Intake:
+    """The checks of the columns of one file or frame.
+
+    Texts in `missing` mark missing values, unless they are `known` ids or labels. `warn` reports
+    all changes of values. `first` is the number of the first row, if a column is a part.
+    """
+
+    def __init__(self, missing: Iterable[str] = MISSING) -> None:
+        marks = [] if isinstance(missing, str) else list(missing)
+        if isinstance(missing, str) or not all(isinstance(mark, str) for mark in marks):
+            raise ParameterError("answers.missing-not-texts", missing=missing)
+        self._marks = ["", *marks]
+        self._changes: dict[tuple[str, str], dict[str, Any]] = {}
+
+    def warn(self) -> None:
+        """Warn once of each kind of change in each column."""
+        for (code, _), fields in sorted(self._changes.items()):
+            warnings.warn(ChangedValuesWarning(code, **fields), stacklevel=3)
+
+    def ids(
+        self, column: pa.ChunkedArray, name: str, known: Any = (), *, first: int | None = None
+    ) -> pa.ChunkedArray:
+        """Return clean ids, encoded; raise AnswerError if one is missing, rounded or a list."""
+        ids = self.encoded(column, name, known, first=first or 0)
+        check_ids(ids, name, first or 0, column)
+        _check_not_rounded(ids, name, first or 0)
+        return ids if first is not None else self._without_points(ids, name)
+
+    def names(self, column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+        """Return ids as `ids` changes them, but do not check them."""
+        return decoded(self._without_points(self.encoded(column, name), name))
+
+    def encoded(
+        self, column: pa.ChunkedArray, name: str, known: Any = (), *, first: int = 0
+    ) -> pa.ChunkedArray:
+        """Return a clean column; texts are dictionary-encoded, with each value once."""
+        if not (len(column) and pa.types.is_string(plain_type(column.type))):
+            return column
+        if pa.types.is_string_view(column.type):  # Arrow does not encode it
+            column = column.cast(pa.string())
+        return self._clean(column.dictionary_encode(), name, known, first)
+
+    def _clean(self, column: pa.ChunkedArray, name: str, known: Any, first: int) -> pa.ChunkedArray:
+        codes, values = dictionary_codes(column)
+        texts: dict[int, str] = {}
+        for place, old, new in _cleaned(values):
+            if _is_among(old, known):
+                continue
+            if _STRUCTURED.fullmatch(new):
+                row = first + int(np.argmax(codes == place))
+                raise AnswerError("answers.cell-structured", row=row, name=name, value=new)
+            if new != old:
+                texts[place] = new
+        self._note("answers.values-cleaned", name, values, texts, codes, first)
+        marks = {
+            place: mark
+            for place, mark in _equal_to(values, texts, self._marks)
+            if not _is_among(mark, known)
+        }
+        told = {place: mark for place, mark in marks.items() if mark}
+        self._note("answers.marks-read-as-missing", name, values, told, codes, first)
+        return _replaced(column, {**texts, **dict.fromkeys(marks)})
+
+    def _without_points(self, column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+        """Return encoded ids without decimal points if all of them are whole numbers like 7.0."""
+        if not pa.types.is_dictionary(column.type):
+            return column
+        codes, values = dictionary_codes(column)
+        if not (len(values) and _WHOLE.fullmatch(values[0].as_py())):
+            return column
+        found = [_WHOLE.fullmatch(text) for text in values.to_pylist()]
+        texts = {place: whole[1] for place, whole in enumerate(found) if whole}
+        if len(texts) < len(found):
+            return column
+        self._note("answers.ids-without-points", name, values, texts, codes, 0)
+        return _replaced(column, texts)
+
+    def _note(
+        self,
+        code: str,
+        name: str,
+        values: pa.Array,
+        texts: Mapping[int, str],
+        codes: npt.NDArray[np.int32],
+        first: int,
+    ) -> None:
+        """Count the rows whose values have other `texts` now."""
+        if not texts:
+            return
+        rows = np.flatnonzero(np.isin(codes, list(texts)))
+        place = int(codes[rows[0]])
+        old, new = values[place].as_py(), texts[place]
+        shown = ascii(old) if unicodedata.normalize("NFC", old) == new else repr(old)
+        fields = {"name": name, "value": shown, "text": new, "row": first + int(rows[0])}
+        noted = self._changes.setdefault((code, name), {**fields, "count": 0})
+        noted["count"] += len(rows)
+
+
+def decoded(column: Any) -> Any:
+    """Return a column or an array without dictionary encoding."""
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+
+def distinct(column: pa.ChunkedArray) -> pa.Array:
+    """Return the distinct values of a clean column, without missing ones."""
+    return decoded(pc.unique(column).drop_null())
+
+
+def check_ids(
+    column: pa.ChunkedArray, name: str, first: int = 0, raw: pa.ChunkedArray | None = None
+) -> None:
+    """Raise AnswerError unless all ids are present and of a valid type; rows count from `first`."""
+    if column.null_count:
+        row = column.is_null().index(True).as_py()
+        mark = mark_note(raw, row)
+        raise AnswerError("answers.id-missing", row=first + row, name=name, mark=mark)
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if not is_id_type(kind):
+        raise AnswerError("answers.ids-of-wrong-type", name=name, type=column.type)
+
+
+def _cleaned(values: pa.Array) -> Iterator[tuple[int, str, str]]:
+    """Yield the place, the text and its clean form of each value that may not be clean."""
+    unclean = pc.match_substring_regex(values, _UNCLEAN)
+    places = np.flatnonzero(unclean.to_numpy(zero_copy_only=False)).tolist()
+    for place, old in zip(places, values.filter(unclean).to_pylist(), strict=True):
+        new = unicodedata.normalize("NFC", old.translate(_INVISIBLE))
+        yield place, old, new.strip().strip(_JOINERS).strip()
+
+
+def _is_among(text: str, known: Any) -> bool:
+    if isinstance(known, pa.Array):
+        return bool(pc.is_in(pa.scalar(text, pa.string()), known.cast(pa.string())).as_py())
+    return text in (known or ())
+
+
+def _equal_to(
+    values: pa.Array, texts: Mapping[int, str], marks: Sequence[str]
+) -> Iterator[tuple[int, str]]:
+    """Yield the place and the mark of each value that is a mark, also after a change."""
+    equal = pc.is_in(values, pa.array(marks, values.type)).to_numpy(zero_copy_only=False)
+    for place in np.flatnonzero(equal).tolist():
+        yield place, values[place].as_py()
+    for place, text in texts.items():
+        if text in marks:
+            yield place, text
+
+
+def _replaced(column: pa.ChunkedArray, texts: Mapping[int, str | None]) -> pa.ChunkedArray:
+    """Return a dictionary-encoded column with other texts at some places of the dictionary."""
+    if not texts:
+        return column
+    codes, values = dictionary_codes(column)
+    listed = values.to_pylist()
+    for place, text in texts.items():
+        listed[place] = text
+    distinct = pa.array(listed, values.type).dictionary_encode()
+    places = np.append(distinct.indices.fill_null(-1).to_numpy(zero_copy_only=False), -1)[codes]
+    rows = pa.array(places, pa.int32(), mask=places < 0)
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(rows, distinct.dictionary)])
+
+
+def _check_not_rounded(column: pa.ChunkedArray, name: str, first: int) -> None:
+    """Raise AnswerError if ids are numbers that a workbook or a float has rounded."""
+    if pa.types.is_floating(column.type):
+        rounded = pc.greater_equal(pc.abs(column), _EXACT)
+        if pc.any(rounded).as_py():
+            row = rounded.index(True).as_py()
+            raise _rounded(name, first + row, column[row].as_py())
+        return
+    if pa.types.is_integer(column.type):
+        if (pc.max(column).as_py() or 0) < 10**_DIGITS:
+            return
+        column = column.cast(pa.string()).dictionary_encode()
+    if not pa.types.is_dictionary(column.type):
+        return
+    codes, values = dictionary_codes(column)
+    long = values.filter(pc.match_substring_regex(values, _ROUNDED)).to_pylist()
+    zeros = [len(text) - _DIGITS for text in long if "+" not in text]
+    round_ones = [
+        text for text in long if "+" in text or text.endswith("0" * (len(text) - _DIGITS))
+    ]
+    if len(round_ones) == len(long) and (len(zeros) < len(long) or sum(zeros) >= _EVIDENCE):
+        place = values.index(long[0]).as_py()
+        raise _rounded(name, first + int(np.argmax(codes == place)), long[0])
+
+
+def _rounded(name: str, row: int, value: Any) -> AnswerError:
+    return AnswerError("answers.id-rounded", row=row, name=name, value=value)
