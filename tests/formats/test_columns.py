@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from quietcrowd.exceptions import FormatError
-from quietcrowd.formats.columns import in_time_order, iso_time, label_column, resolve
+from quietcrowd.formats.columns import in_time_order, iso_time, label_column, label_text, resolve
 
 FILE = Path("a.csv")
 ANSWERS = ("task", "worker", "label")
@@ -87,3 +87,17 @@ def test_missing_labels_are_texts():
 def test_no_rows_are_in_order():
     empty = pa.table({name: pa.array([], pa.string()) for name in ("task", "worker", "time")})
     assert in_time_order(empty).column_names == ["task", "worker"]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [("None", "None"), ("", ""), (3, "3"), (0.5, "0.5"), (True, "true")]
+)
+def test_one_value_is_a_label(value, text):
+    assert label_text(FILE, "row 0", "Tone", value, "a text") == text
+
+
+@pytest.mark.parametrize("value", [None, [], ["a"], {"x": 1}])
+def test_a_structure_is_not_a_label(value):
+    message = r"a\.csv: row 0, 'Tone': .* is not a label\. An answer must be a text$"
+    with pytest.raises(FormatError, match=message):
+        label_text(FILE, "row 0", "Tone", value, "a text")

@@ -177,7 +177,8 @@ def read_truths(
     path : str or Path
         A table with columns ``task`` and ``label``, also called ``truth`` (by ``infer``), or
         ``true_label`` or ``agg_label`` (by crowd-kit). Or Toloka's file of control tasks, a file of
-        Label Studio, Appen's report with test questions, or SageMaker's output manifest.
+        Label Studio, Appen's report with test questions, SageMaker's output manifest, or
+        classifications of Zooniverse with a gold standard.
     file_format, field : str, optional
         See `read_answers`.
 

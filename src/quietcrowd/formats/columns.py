@@ -159,11 +159,6 @@ def label_text(path: Path, place: str, name: str, value: Any, readable: str) -> 
     )
 
 
-def time_text(path: Path, place: str, name: str, value: Any) -> str | None:
-    """Return a time as text, or None; raise FormatError if it is neither text nor number."""
-    return None if value is None else id_text(path, place, name, value)
-
-
 TIME = "time"
 """Optional column of a platform's answers, for `in_time_order`: numbers, or texts in ISO 8601."""
 

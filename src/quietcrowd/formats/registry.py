@@ -14,7 +14,7 @@ from attrs import evolve, frozen
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.formats import files
 from quietcrowd.formats.columns import Choice, in_time_order, resolve
-from quietcrowd.frames import as_frame, mark_of
+from quietcrowd.frames import ALIASES, as_frame, mark_of
 from quietcrowd.validation import did_you_mean, one_line
 
 
@@ -69,8 +69,8 @@ class Format:
 _CSV, _TSV, _JSON = (".csv", ".csv.gz"), (".tsv", ".tsv.gz"), (".json", ".json.gz")
 _JSONL = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
 
-_TABLE = (r"worker(:\w+)?",)
-"""A column that tables have, and that these platforms do not write."""
+_TABLE = (rf"({'|'.join(('worker', *ALIASES['worker']))})(:\w+)?",)
+"""A column of tables, which these platforms do not write."""
 
 _ANNOTATION = ("annotator", "annotation_id")
 _ARGILLA = r"(responses:(dict|list)|.*\.responses:\w+|.*-suggestion-metadata:\w+)"

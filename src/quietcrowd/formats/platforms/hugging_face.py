@@ -56,8 +56,20 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     if choice.field is None:
         fields = [name for name in fields if _are_parallel(columns, name, ids)]
     field = choose_field(path, fields, choice.field)
-    workers = _parallel(path, field, ids)
-    rows: list[tuple[str, str, Any]] = []
+    rows = list(_answers(path, columns, field, _parallel(path, field, ids)))
+    labels = [label for _, _, label in rows]
+    return pa.table(
+        {
+            "task": pa.array([task for task, _, _ in rows], pa.string()),
+            "worker": pa.array([worker for _, worker, _ in rows], pa.string()),
+            "label": label_column(labels, several=any(isinstance(one, list) for one in labels)),
+        }
+    )
+
+
+def _answers(
+    path: Path, columns: Columns, field: str, workers: str
+) -> Iterator[tuple[str, str, Any]]:
     for row, task in enumerate(_tasks(path, columns)):
         labels, people = (_list(path, row, name, columns[name][row]) for name in (field, workers))
         if len(labels) != len(people):
@@ -73,17 +85,7 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
         for label, worker in zip(labels, people, strict=True):
             if label is not None or worker is not None:  # both are null where a list is filled up
                 who = id_text(path, f"row {row}", workers, worker)
-                rows.append((task, who, _label(path, row, field, label)))
-    return pa.table(
-        {
-            "task": pa.array([task for task, _, _ in rows], pa.string()),
-            "worker": pa.array([worker for _, worker, _ in rows], pa.string()),
-            "label": label_column(
-                [label for _, _, label in rows],
-                several=any(isinstance(label, list) for _, _, label in rows),
-            ),
-        }
-    )
+                yield task, who, _label(path, row, field, label)
 
 
 def _columns(path: Path) -> Columns:

@@ -16,10 +16,10 @@ from quietcrowd.exceptions import FormatError
 from quietcrowd.formats.columns import (
     Choice,
     id_text,
+    iso_time,
     label_column,
     label_text,
     reject_truths,
-    time_text,
     warn_left_out,
 )
 from quietcrowd.formats.jsonl import dicts, object_in, objects_in, read_objects
@@ -60,12 +60,13 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
         _answer(path, label, question.key, [job for name, job in found if name == question.key])
         for label, found in zip(labels, jobs, strict=True)
     ]
+    times = [iso_time(label.content.get("createdAt")) for label in labels]
     return pa.table(
         {
             "task": pa.array([label.task for label in labels], pa.string()),
             "worker": pa.array([_worker(path, label) for label in labels], pa.string()),
             "label": label_column(answers),
-            "time": pa.array([_time(path, label) for label in labels], pa.string()),
+            "time": pa.array(times, pa.string()),
         }
     )
 
@@ -111,10 +112,6 @@ def _worker(path: Path, label: _Label) -> str:
     author = object_in(path, label.place, label.content, "author")
     name = "id" if author.get("email") is None else "email"
     return id_text(path, label.place, f"author.{name}", author.get(name))
-
-
-def _time(path: Path, label: _Label) -> str | None:
-    return time_text(path, label.place, "createdAt", label.content.get("createdAt"))
 
 
 def _response(path: Path, label: _Label) -> dict[str, Any]:

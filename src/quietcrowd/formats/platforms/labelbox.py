@@ -16,10 +16,10 @@ from attrs import frozen
 from quietcrowd.formats.columns import (
     Choice,
     id_text,
+    iso_time,
     label_column,
     label_text,
     reject_truths,
-    time_text,
     warn_left_out,
 )
 from quietcrowd.formats.jsonl import dicts, object_in, objects_in, read_objects
@@ -79,12 +79,13 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     warn_left_out(path, {"skipped labels": len(mine) - len(done)})
     answers = [_answer(path, label, question) for label in done]
     checklist = any(isinstance(answer, list) for answer in answers)
+    times = [iso_time(_details(path, label).get("created_at")) for label in done]
     return pa.table(
         {
             "task": pa.array([_task(path, label) for label in done], pa.string()),
             "worker": pa.array([_worker(path, label) for label in done], pa.string()),
             "label": label_column(answers, several=checklist),
-            "time": pa.array([_time(path, label) for label in done], pa.string()),
+            "time": pa.array(times, pa.string()),
         }
     )
 
@@ -116,13 +117,13 @@ def _task(path: Path, label: _Label) -> str:
 
 
 def _worker(path: Path, label: _Label) -> str:
-    who = object_in(path, label.place, label.content, "label_details").get("created_by")
-    return id_text(path, label.place, "label_details.created_by", who)
+    return id_text(
+        path, label.place, "label_details.created_by", _details(path, label).get("created_by")
+    )
 
 
-def _time(path: Path, label: _Label) -> str | None:
-    when = object_in(path, label.place, label.content, "label_details").get("created_at")
-    return time_text(path, label.place, "label_details.created_at", when)
+def _details(path: Path, label: _Label) -> dict[str, Any]:
+    return object_in(path, label.place, label.content, "label_details")
 
 
 def _answer(path: Path, label: _Label, question: Question) -> Any:

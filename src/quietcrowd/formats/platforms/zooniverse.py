@@ -7,7 +7,7 @@ such annotations as its value.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -16,7 +16,14 @@ from attrs import frozen
 
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats import csv
-from quietcrowd.formats.columns import Choice, id_text, label_column, label_text, warn_left_out
+from quietcrowd.formats.columns import (
+    Choice,
+    id_text,
+    iso_time,
+    label_column,
+    label_text,
+    warn_left_out,
+)
 from quietcrowd.formats.questions import Question, choose_question
 from quietcrowd.validation import parse_json
 
@@ -32,23 +39,19 @@ _UNNAMED = "unknown answer label"
 """What Zooniverse writes for an answer that it does not find in the workflow."""
 
 Annotation: TypeAlias = dict[str, Any]
+Cells: TypeAlias = dict[str, str | None]
 
 
 @frozen
 class _Row:
     place: str
-    cells: dict[str, str | None]
-    annotations: Sequence[Annotation] | None
-    """None if the cell is damaged."""
+    cells: Cells
+    answers: list[tuple[Question, Annotation]] | None
+    """None if the annotations are damaged."""
 
     @property
     def workflow(self) -> str:
         return self.cells["workflow_id"] or ""
-
-    def question_of(self, annotation: Annotation) -> Question:
-        text, title = annotation.get("task_label"), self.cells.get("workflow_name")
-        text = text if isinstance(text, str) else ""
-        return Question(annotation["task"], text, self.workflow, title or "")
 
 
 def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
@@ -61,12 +64,13 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     if "label" in wanted and "worker" not in wanted:
         return _truths(path, rows, choice)
     answered = _answered(path, rows, choice)
+    times = [iso_time(row.cells.get("created_at") or None) for row, _ in answered]
     return pa.table(
         {
             "task": pa.array([_task(path, row) for row, _ in answered], pa.string()),
             "worker": pa.array([_worker(path, row) for row, _ in answered], pa.string()),
             "label": _column([label for _, label in answered]),
-            "time": pa.array([_time(row) for row, _ in answered], pa.string()),
+            "time": pa.array(times, pa.string()),
         }
     )
 
@@ -91,16 +95,25 @@ def _rows(path: Path) -> list[_Row]:
             raise FormatError("formats.column-missing", path=path, missing=name)
     table = csv.read(path, (*_NEEDED, *(name for name in _OTHERS if name in names)))
     return [
-        _Row(f"row {number}", cells, _annotations(cells["annotations"]))
+        _Row(f"row {number}", cells, _answers(cells))
         for number, cells in enumerate(table.to_pylist())
     ]
 
 
-def _annotations(cell: str | None) -> list[Annotation] | None:
+def _answers(cells: Cells) -> list[tuple[Question, Annotation]] | None:
+    workflow, title = cells["workflow_id"] or "", cells.get("workflow_name") or ""
     try:
-        return list(_flat(parse_json(cell or "[]")))
+        return [
+            (Question(one["task"], _text(one), workflow, title), one)
+            for one in _flat(parse_json(cells["annotations"] or "[]"))
+        ]
     except (ValueError, TypeError, AttributeError, RecursionError):
         return None
+
+
+def _text(annotation: Annotation) -> str:
+    text = annotation.get("task_label")
+    return text if isinstance(text, str) else ""
 
 
 def _flat(annotations: Any) -> Iterator[Annotation]:
@@ -120,7 +133,7 @@ def _answered(path: Path, rows: list[_Row], choice: Choice) -> list[tuple[_Row, 
     counts = Counter(
         question
         for row in rows
-        for question in dict.fromkeys(map(row.question_of, row.annotations or ()))
+        for question in dict.fromkeys(question for question, _ in row.answers or ())
     )
     if choice.field is None or not counts:
         _check_readable(path, rows)
@@ -136,14 +149,14 @@ def _answered(path: Path, rows: list[_Row], choice: Choice) -> list[tuple[_Row, 
 
 def _check_readable(path: Path, rows: list[_Row]) -> None:
     for row in rows:
-        if row.annotations is None:
+        if row.answers is None:
             text = csv.shorten(row.cells["annotations"] or "")
             raise FormatError("formats.annotations-invalid", path=path, place=row.place, text=text)
 
 
 def _label(path: Path, row: _Row, questions: frozenset[Question]) -> Any:
     """Return a text or a list of texts, or None if the volunteer did not answer."""
-    mine = [one for one in row.annotations or () if row.question_of(one) in questions]
+    mine = [one for question, one in row.answers or () if question in questions]
     values = [one.get("value") for one in mine]
     if not mine or values == [None]:
         return None
@@ -179,7 +192,3 @@ def _task(path: Path, row: _Row) -> str:
 def _worker(path: Path, row: _Row) -> str:
     user = row.cells.get("user_id") or row.cells.get("user_name")
     return id_text(path, row.place, "user_name", user)
-
-
-def _time(row: _Row) -> str | None:
-    return row.cells.get("created_at") or None
