@@ -274,6 +274,12 @@ def test_suffixes_in_capitals(tmp_path):
         assert rows_of(qc.read_answers(tmp_path / name, DOMAIN)) == rows_of(CROWD.answers)
 
 
+@pytest.mark.parametrize("suffix", [".ndjson", ".ndjson.gz"])
+def test_ndjson_is_json_lines(tmp_path, suffix):
+    qc.write_answers(CROWD.answers, tmp_path / f"a{suffix}")
+    assert rows_of(qc.read_answers(tmp_path / f"a{suffix}", DOMAIN)) == rows_of(CROWD.answers)
+
+
 def test_line_ends_within_ids_of_a_long_file(tmp_path):
     many = 60_000
     frame = pd.DataFrame(
