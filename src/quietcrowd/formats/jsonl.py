@@ -198,7 +198,7 @@ def object_in(path: Path, place: str, holder: Mapping[str, Any], name: str) -> d
     """Return a member that is an object, or empty if it is missing; raise FormatError otherwise."""
     found = holder.get(name)
     if not isinstance(found, dict | None):
-        raise FormatError("formats.member-not-an-object", path=path, place=place, name=name)
+        raise FormatError("formats.key-not-an-object", path=path, place=place, name=name)
     return found or {}
 
 
@@ -209,7 +209,7 @@ def objects_in(
     found = holder.get(name)
     listed = isinstance(found, list) and all(isinstance(one, dict) for one in found)
     if not (listed or found is None):
-        raise FormatError("formats.member-not-objects", path=path, place=place, name=name)
+        raise FormatError("formats.key-not-objects", path=path, place=place, name=name)
     return found or []
 
 

@@ -56,7 +56,7 @@ def export(tmp_path):
 
 
 def read(path, question=None, **options):
-    table = read_table(path, COLUMNS, choice=Choice(field=question), sets=True, **options)
+    table = read_table(path, COLUMNS, choice=Choice(field=question), **options)
     return list(map(tuple, map(dict.values, table.to_pylist())))
 
 
@@ -76,7 +76,7 @@ def test_python_reads_the_same_answers(export):
 
 def test_several_categories_give_lists_and_a_text_gives_texts(export):
     path = export(*ASSETS)
-    assert read(path, "TOPICS") == [
+    assert read(path, "TOPICS", sets=True) == [
         ("a1", "ann@example.org", ["FOOD", "RAIN, SNOW"]),
         ("a1", "bob@example.org", None),
         ("a2", "ann@example.org", []),
@@ -86,6 +86,13 @@ def test_several_categories_give_lists_and_a_text_gives_texts(export):
         ("a1", "bob@example.org", "None"),
         ("a2", "ann@example.org", None),
     ]
+
+
+def test_one_category_each_gives_lists_to_those_who_read_sets(export):
+    path = export(ASSETS[1])
+    assert read(path, "TONE", sets=True) == [("a2", "ann@example.org", ["WARM"])]
+    with pytest.raises(FormatError, match="column 'label' has list<item: string> values"):
+        read(export(*ASSETS), "TOPICS")
 
 
 def test_several_jobs_are_listed_with_their_counts(export):

@@ -61,11 +61,12 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
         for label, found in zip(labels, jobs, strict=True)
     ]
     times = [iso_time(label.content.get("createdAt")) for label in labels]
+    sets = choice.sets and any(isinstance(answer, list) for answer in answers)
     return pa.table(
         {
             "task": pa.array([label.task for label in labels], pa.string()),
             "worker": pa.array([_worker(path, label) for label in labels], pa.string()),
-            "label": label_column(answers),
+            "label": label_column(answers, several=sets),
             "time": pa.array(times, pa.string()),
         }
     )
@@ -137,14 +138,14 @@ def _jobs(response: Any) -> Iterator[tuple[str, dict[str, Any]]]:
                 yield from _jobs(category.get("children"))
 
 
-def _answer(path: Path, label: _Label, key: str, jobs: list[dict[str, Any]]) -> list[str] | None:
-    """Return the categories or the text, or None if the annotator did not answer."""
+def _answer(path: Path, label: _Label, key: str, jobs: list[dict[str, Any]]) -> Any:
+    """Return a list of categories, or a text, or None if the annotator did not answer."""
     if not jobs:
         return None
     if len(jobs) > 1 or "annotations" in jobs[0]:
         label_text(path, label.place, key, jobs, _READABLE)
     if jobs[0].get("text") is not None:
-        return [label_text(path, label.place, key, jobs[0]["text"], _READABLE)]
+        return label_text(path, label.place, key, jobs[0]["text"], _READABLE)
     if jobs[0].get("categories") is None:
         return None
     categories = objects_in(path, label.place, jobs[0], "categories")
