@@ -22,7 +22,7 @@ NUMBER_NOISE = ("20", "10", "5", "2", "1")
 def cells(page: str, section: str) -> dict[tuple[str, str], list[str]]:
     """Return the rows of a section's table of cells, by crowd and epsilon."""
     text = page.split(f"\n## {section}\n", 1)[1].split("\n## ", 1)[0]
-    head = "| crowd | ε | noise-aware | other | its error |"
+    head = "| crowd | ε | noise-aware | other method | its error |"
     rows = text.split(head, 1)[1].split("\n\n", 1)[0].splitlines()[2:]
     split = ([cell.strip() for cell in row.strip("| ").split("|")] for row in rows)
     return {(row[0], row[1]): row[2:] for row in split}
@@ -52,7 +52,9 @@ def table(
 
 def tables(page: str) -> str:
     """Return both tables."""
-    labels = cells(page, "Labels, randomised once each") | cells(page, "Labels without noise")
+    labels = cells(page, "Labels, one-layer randomized response") | cells(
+        page, "Labels without noise"
+    )
     return table("labels: error rate", labels, LABELS, LABEL_NOISE) + table(
         "numbers: mean absolute error", cells(page, "Numbers"), NUMBERS, NUMBER_NOISE
     )

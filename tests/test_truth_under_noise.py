@@ -113,14 +113,14 @@ def test_draws_are_kept_and_only_the_judged_method_is_run_again(tmp_path):
         ["families", "--set", "guesses alike", "--epsilon", "1"],
         ["null", "--set", "2 labels, 50% answer", "--epsilon", "2"],
         ["quality", "--set", "2 labels", "--epsilon", "3"],
-        ["numbers", "--set", "drawn crowd", "--epsilon", "5"],
+        ["numbers", "--set", "simulated crowd", "--epsilon", "5"],
         ["calibration", "--set", "weak, 2 labels", "--epsilon", "2"],
     ],
     ids=lambda words: "-".join(words[:3:2]),
 )
 def test_a_part_is_printed(words):
     printed = run(words)
-    assert "| wanted of it |" in printed or words[0] == "families"
+    assert "| criterion |" in printed or words[0] == "families"
     assert "| crowd |" in printed
 
 

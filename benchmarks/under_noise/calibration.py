@@ -17,7 +17,7 @@ FIVE = ("a", "b", "c", "d", "e")
 DRAWN = {
     "accuracy .55 to .95, 2 labels": ({}, 0.03),
     "accuracy .55 to .95, 5 labels": ({"labels": FIVE}, 0.03),
-    "accuracy .55 to .95, 3 answers a task": ({"answers_per_task": 3}, 0.03),
+    "accuracy .55 to .95, 3 answers per task": ({"answers_per_task": 3}, 0.03),
     "weak, 2 labels": ({"accuracy": (0.35, 0.9)}, 0.05),
     "weak, 5 labels": ({"accuracy": (0.35, 0.9), "labels": FIVE}, 0.05),
 }
@@ -116,10 +116,10 @@ def calibration_part(draws, kept, subject, sets=None, epsilons=None):
     draws = draws or labels.DRAWS
     section = Section(
         "Confidence",
-        "Expected calibration error in ten bins of equal width from 0 to 1, less its exact "
-        "expectation were every confidence right; the mean over draws. Gold tasks are left out. "
-        "Standard errors on real sets are of draws and, by leaving out a tenth of them at a time, "
-        "of tasks.",
+        "The tables show the mean over runs of the expected calibration error in ten bins of equal"
+        " width from 0 to 1, minus its exact expectation under perfect calibration. Gold tasks are"
+        " excluded. Standard errors on real sets include runs and tasks, the latter by a jackknife"
+        " over tenths.",
     )
     rows = []
     for name, (_, bar) in DRAWN.items():
@@ -130,10 +130,10 @@ def calibration_part(draws, kept, subject, sets=None, epsilons=None):
             rows.append((name, epsilon, found))
             section.bar(f"{name}, ε {noise_name(epsilon)}", found[subject], bar)
     if rows:
-        section.tables += ["### Drawn crowds\n", figures_table(rows, subject)]
+        section.tables += ["### Simulated crowds\n", figures_table(rows, subject)]
     for title, records, bar in (
         ("Real sets", _without_gold, 0.07),
-        ("Real sets, a tenth of the known truths told to all", gold_records, 0.03),
+        ("Real sets, all methods know a tenth of the truths", gold_records, 0.03),
     ):
         rows = [
             (s, e, excess_of(records(s, e, draws, kept), over_draws_and_tasks, subject))
@@ -150,7 +150,7 @@ def calibration_part(draws, kept, subject, sets=None, epsilons=None):
             ]
             section.tables += [
                 f"### {title}\n",
-                table(("rival", "mean"), sorted(means, key=lambda row: float(row[1]))),
+                table(("method", "mean"), sorted(means, key=lambda row: float(row[1]))),
                 figures_table(rows, subject),
             ]
     return section

@@ -31,7 +31,7 @@ LABEL_FAMILIES = {
     "88 % of truths alike": {"truths": (0.88, 0.12), "answers_per_task": 3},
     "95 % of truths alike": {"truths": (0.95, 0.05), "answers_per_task": 3},
     "guesses alike": {"guesses": (0.8, 0.2)},
-    "5 classes, 2 answers a worker": {"labels": FIVE, "tasks": 400, "workers": 2000},
+    "5 classes, 2 answers per worker": {"labels": FIVE, "tasks": 400, "workers": 2000},
     "weak crowd": {"accuracy": (0.35, 0.9)},
     "weak crowd, 5 classes": {"accuracy": (0.35, 0.9), "labels": FIVE},
     "shared errors": {"misled": 0.2, "labels": FIVE[:3]},
@@ -201,20 +201,19 @@ def family_part(draws, kept, subject, sets=None, **choice):
     """Drawn crowds, whose distribution the oracle knows."""
     by_labels, by_numbers, helped = family_cells(draws or DRAWS, kept, sets, **choice)
     section = Section(
-        "Drawn families",
-        "Every draw is a crowd of its own; the oracle knows the distribution that it was drawn by. "
-        "A cell is met within 1.1 times the oracle's error, or within 1.05 times the best other "
-        "method's. "
-        "Debiasing moves the histogram of a task's reports along one rising line for all labels, "
-        "so that its plurality is the majority vote, which is among the others; so is the plain "
-        "mean of numbers.",
+        "Simulated crowds",
+        "Each run simulates a new crowd, and the oracle knows its distribution. A cell is met if "
+        "the error is at most 1.1 times the error of the oracle, or at most 1.05 times the error "
+        "of the best other method. There is no row for debiased histograms of labels, because "
+        "their plurality is the majority vote, or for the debiased mean of numbers, which is the "
+        "mean.",
     )
     for title, cells, judged in (
         ("Labels: error rates", by_labels, subject),
-        ("Numbers: mean absolute errors, of a range of 10", by_numbers, number_subject(subject)),
+        ("Numbers: mean absolute errors, range of 10", by_numbers, number_subject(subject)),
         (
-            "Skewed truths and skewed guesses, ε ≤ 1, where 5 % of the truths are known to all "
-            f"methods and not scored, or the shares of the truths are told to {subject} alone",
+            "Skewed truths and guesses, ε ≤ 1: all methods know 5 % of the truths, which are not "
+            f"scored, or only {subject} knows the frequencies of the truths",
             helped,
             subject,
         ),

@@ -81,10 +81,11 @@ def hostile_part(draws, kept, subject, **choice):
     cells = hostile_cells(draws or DRAWS, kept, **choice)
     section = Section(
         "A fifth of the workers is hostile",
-        "Error rates where 20 % of the workers, drawn anew in every draw, answer at random, always "
-        "one label, or the next label in turn (the opposite, of two), and are randomised as all "
-        "others are. The oracle knows who they are. A cell is missed beyond 1.05 times the best "
-        "other method's error, or above that of the majority vote.",
+        "The tables show error rates if 20 % of the workers are hostile, chosen at random in every"
+        " run. They answer at random, always with one label, or always with the next label (the "
+        "other one of two), and use the mechanism like all others. The oracle knows who they are. "
+        "A cell is missed if the error exceeds 1.05 times the error of the best other method, or "
+        "is above that of the majority vote.",
     )
 
     def judge(cell):

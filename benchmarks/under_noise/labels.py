@@ -132,12 +132,14 @@ def label_part(draws, kept, subject, **choice):
     """One-layer reports on real sets."""
     cells = one_layer_cells(draws or DRAWS, kept, **choice)
     section = Section(
-        "Labels, randomised once each",
-        "Error rates under `RandomizedResponse`. The oracle knows the workers' confusions, counted "
-        "from their plain answers to the tasks with known truths (plus 4 answers shared out as the "
-        "crowd answers), and the shares of the truths; the constant is the most frequent known "
-        "truth. A cell is missed beyond 1.06 times the best other method's error and .003 above "
-        "it, or beyond 1.02 times the constant's where the oracle is below .95 of that.",
+        "Labels, one-layer randomized response",
+        "The tables show error rates with `RandomizedResponse`. The oracle knows the frequencies "
+        "of the truths and the workers' confusion matrices. These are counts of the non-private "
+        "answers to tasks with known truths, plus 4 answers with the frequencies of the crowd. The"
+        " constant is the most frequent known truth. A cell is missed if the error exceeds 1.06 "
+        "times the error of the best other method and is .003 above it. It is also missed if it "
+        "exceeds 1.02 times the error of the constant, unless the oracle is above .95 times the "
+        "constant.",
     )
     few = small(cells)
     if few:
@@ -149,7 +151,10 @@ def label_part(draws, kept, subject, **choice):
         )
         others = [cell.best_other(subject) for cell in few]
         against_best = geometric_ratio(few, subject, others)
-        section.words += f" Against the best other method of each cell: {against_best}."
+        section.words += (
+            " The geometric mean of the ratios to the best other method of each cell is "
+            f"{against_best}."
+        )
         section.tables.append(mean_table(few, "geometric mean, ε ≤ 3"))
     section.tables.append(cell_table(cells, subject, judge_label_cell(subject)))
     return section
@@ -159,10 +164,10 @@ def two_layer_part(draws, kept, subject, **choice):
     """Two-layer reports on real sets."""
     cells = two_layer_cells(draws or DRAWS, kept, **choice)
     section = Section(
-        "Labels, each worker with a secret flip probability",
-        "Error rates under `TwoLayerRandomizedResponse.from_claimed_epsilon`; ε is what the paper "
-        "claims, and a cell is left out where the paper has no such mechanism. The oracle knows "
-        "the drawn flip probabilities, too.",
+        "Labels, two-layer randomized response",
+        "The tables show error rates with `TwoLayerRandomizedResponse.from_claimed_epsilon`. ε is "
+        "the claim of the paper. Cells without such a mechanism are omitted. The oracle also knows"
+        " the secret flip probabilities.",
     )
     mean_bar(section, "ε ≤ 3", small(cells), subject, 0.88, "dawid-skene")
     section.tables.append(mean_table(small(cells), "geometric mean, ε ≤ 3"))

@@ -101,12 +101,12 @@ def null_part(draws, kept, subject, **choice):
     """Every worker reports every task."""
     cells = null_cells(draws or DRAWS, kept, **choice)
     section = Section(
-        "Labels, NULL being one of them",
-        'Error rates under `RandomizedResponse(missing="category")`, where 20 to 50 % of the '
-        f"workers answer a task: drawn crowds of {WORKERS} workers and {TASKS} "
-        "tasks, new in every draw, and the workers of adult with the most answers to the tasks "
-        "with known truths (31 % and 20 % of these are answered by each in the mean). The oracle "
-        "also knows how often each worker answers.",
+        "Labels, NULL as a label",
+        'The tables show error rates with `RandomizedResponse(missing="category")` if '
+        f"20 to 50 % of the workers answer a task. Simulated crowds have {WORKERS} workers and"
+        f" {TASKS} tasks. The other crowds are the workers of adult with the most answers "
+        "to tasks with known truths; on average each answers 31 % (10 workers) or 20 %"
+        " (30 workers) of them. The oracle also knows how often each worker answers.",
     )
     mean_bar(section, "all cells", cells, subject, 0.95)
     section.tables += [mean_table(cells, "geometric mean"), cell_table(cells, subject)]

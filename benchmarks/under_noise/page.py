@@ -6,24 +6,26 @@ import sys
 HEAD = """\
 # Truth under noise
 
-How near to the truth `{subject}` comes, beside every other method of the library, an oracle that \
-knows the distribution of the workers, and the best constant guess, which is chosen by looking at \
-the known truths. Written by `make bench`, which takes {minutes:.0f} minutes here ({machine}, \
-Python {python}); the same seeds give the same figures.
+This page compares `{subject}` with the other methods of the library, with an oracle that knows \
+the distribution of the workers, and with the best constant guess according to the known truths. \
+`make bench` writes it in {minutes:.0f} minutes ({machine}, Python {python}). The same seeds give \
+the same numbers.
 
-- All methods see the same reports. A figure is the mean over draws of noise and the tasks with \
-known truths; ± is one standard error.
-- Standard errors are of draws *and* tasks: the variance of the means by draw over the number of \
-draws, plus that of the means by task over the number of tasks, less that of what is left, which \
-both count. Those of ratios follow by the delta method; the best other method of a cell is chosen \
-by looking, and its choice is not part of them. Drawn crowds are new in every draw, so that the \
-draws tell of both.
-- A ratio is "met" or "missed" where it is beyond two standard errors of the bar; where these are \
-above .1 it is "undecided", and "undecided, above" where it is beyond them all the same.
-- Losing cells stand first. In brackets: the ratio to the oracle and to the constant.
-- duchenne has known truths of 159 of 2,134 tasks, adult 333 of 11,040, web 2,653 of 2,665, \
-weather_temperature 4,514 of 6,334, flight_20111201 386 of 4,770, population 262 of 1,124; the \
-other sets of all.
+- **Errors.** All methods use the same reports. Numbers are means over runs and over tasks with \
+known truths. A run samples new noise or, for simulated crowds, a new crowd.
+- **Standard errors** (after ±) include the variation of runs *and* tasks: the sum of the \
+variances of the mean per run and of the mean per task, minus the residual variance, which both \
+include. For simulated crowds the variation of runs includes both. Standard errors of ratios use \
+the delta method. They do not include the choice of the best other method per cell, which is \
+based on the errors.
+- **Verdicts.** A result is "met" or "missed" if it is at least two standard errors from the \
+limit. It is "undecided" if it is closer, or if two standard errors exceed .1. "undecided, above" \
+means that it is above the limit by more than these.
+- **Order.** Cells in which `{subject}` is worse come first. Parentheses contain the ratio to the \
+oracle or the constant.
+- **Known truths.** duchenne has 159 for 2,134 tasks, adult 333 for 11,040, web 2,653 for 2,665, \
+weather_temperature 4,514 for 6,334, flight_20111201 386 for 4,770, and population 262 for 1,124. \
+The other sets have known truths for all tasks.
 
 """
 

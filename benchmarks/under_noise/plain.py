@@ -86,9 +86,9 @@ def plain_part(draws, kept, subject, sets=SETS, epsilons=()):  # noqa: ARG001
     cells = [plain_cell(name, kept) for name in sets]
     section = Section(
         "Labels without noise",
-        "Error rates from the plain answers, where there is nothing to draw: standard errors are "
-        "of tasks. A set is missed where its error is more than .015 above the best other "
-        "method's, of both libraries."
+        "The tables show error rates with non-private answers. There is no randomness, so standard"
+        " errors are over tasks. A set is missed if its error is more than .015 above the error of"
+        " the best other method of both libraries."
         + (
             ""
             if PEERS.exists()
@@ -97,7 +97,11 @@ def plain_part(draws, kept, subject, sets=SETS, epsilons=()):  # noqa: ARG001
     )
     name = best_single(cells, subject)
     ratio = geometric_ratio(cells, subject, name)
-    section.bar(f"geometric mean, against {name}, the best single of both libraries", ratio, 1.0)
+    section.bar(
+        f"geometric mean, against {name}, the best single other method of both libraries",
+        ratio,
+        1.0,
+    )
 
     def judge(cell):
         apart = difference(cell, subject, cell.best_other(subject))

@@ -107,14 +107,14 @@ def quality_part(draws, kept, subject, sets=tuple(DRAWN), epsilons=EPSILONS):
     both = [quality_cell(s, e, draws, kept) for s in sets for e in epsilons]
     section = Section(
         "The workers",
-        "Distances of `accuracy` from the accuracy that a worker was drawn with, on crowds of 100 "
-        "workers with 100 reports each and accuracies uniform on .55 to .95. The oracle knows the "
-        "truths and the distribution of the accuracies, and says the median. Who says nothing of a "
-        "worker is counted as saying .75.",
+        "The tables show mean absolute differences between `accuracy` and the true accuracy of "
+        "simulated workers. Crowds have 100 workers with 100 reports each, and accuracies are "
+        "uniform between .55 and .95. The oracle knows the truths and this distribution, and "
+        "returns the median. A missing estimate counts as .75.",
     )
     for cell, found in both:
         at = f"{cell.crowd}, ε = {noise_name(cell.epsilon)}"
-        section.bar(f"{at}: error to the oracle's", cell.ratio(subject, ORACLE), 1.15)
+        section.bar(f"{at}: error / oracle's", cell.ratio(subject, ORACLE), 1.15)
         record = found[subject]
         if np.isnan(record[WIDTH]).all():
             section.bars.append((f"{at}: 90 % intervals", "none", "87 to 93 %", "missed"))
@@ -122,14 +122,14 @@ def quality_part(draws, kept, subject, sets=tuple(DRAWN), epsilons=EPSILONS):
         covered = share_of(record[INSIDE])
         section.bars.append(
             (
-                f"{at}: covered, of the {np.isfinite(record[WIDTH]).mean():.0%} with an interval",
+                f"{at}: coverage of the {np.isfinite(record[WIDTH]).mean():.0%} with an interval",
                 str(covered),
                 "87 to 93 %",
                 covered.between(0.87, 0.93),
             )
         )
         wider = np.nanmedian(record[WIDTH], axis=1) / np.median(found[ORACLE][WIDTH], axis=1)
-        section.bar(f"{at}: median width to the oracle's", mean_of(wider), 1.2)
+        section.bar(f"{at}: median width / oracle's", mean_of(wider), 1.2)
     cells = [cell for cell, _ in both]
     section.tables += [mean_table(cells, "geometric mean")]
     section.tables += [cell_table(cells, subject, against=ORACLE)]
@@ -146,12 +146,12 @@ def flag_table(section, sets, draws, kept, subject):
             for kind in ("constant", "random")
         }
         honest = share_of(quality_cell(name, FLAG_EPSILON, draws, kept)[1][subject][FLAGGED])
-        section.bar(f"{name}: false alarms among honest crowds", honest, 0.05)
+        section.bar(f"{name}: false positives in honest crowds", honest, 0.05)
         for kind, least in (("constant", 0.88), ("random", 0.6)):
             shares = found[kind][0]
             verdict = Figure(-shares.value, shares.error).verdict(-least)
-            what = f"{name}: {kind} workers found"
+            what = f"{name}: {kind} workers detected"
             section.bars.append((what, str(shares), f"at least {least:g}", verdict))
             rows.append((name, kind, f"{SHARE:.0%}", shares, found[kind][1]))
         rows.append((name, "honest", "0%", "-", honest))
-    return table(("crowd", "kind", "share", "found", "false alarms"), rows)
+    return table(("crowd", "kind", "fraction", "detected", "false positives"), rows)

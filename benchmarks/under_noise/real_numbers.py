@@ -30,7 +30,7 @@ POINTS = 128
 
 AGAINST = "moon-normal"
 
-DRAWN = "drawn crowd"
+DRAWN = "simulated crowd"
 """40 workers with normal errors, 200 tasks, by the defaults of `make_crowd(kind="numbers")`."""
 
 
@@ -91,7 +91,7 @@ def coverage_table(cells, subject):
             for name in (subject, AGAINST, "oracle")
         ]
         rows.append((cell.crowd, noise_name(cell.epsilon), *shares))
-    return table(("crowd", "ε", f"{subject}: covered (median width)", AGAINST, "oracle"), rows)
+    return table(("crowd", "ε", f"{subject}: coverage (median width)", AGAINST, "oracle"), rows)
 
 
 def number_part(draws, kept, subject, sets=(*SETS, DRAWN), epsilons=EPSILONS):
@@ -102,12 +102,13 @@ def number_part(draws, kept, subject, sets=(*SETS, DRAWN), epsilons=EPSILONS):
     cells = [cell for cell, _ in both]
     section = Section(
         "Numbers",
-        "Mean absolute errors under `LaplaceMechanism(fill=None)`; population in decimal "
-        "logarithms. The oracle knows each worker's sigma, counted from plain answers to the tasks "
-        "with known truths (plus 4 answers like the crowd's), takes all errors as normal, and "
-        "knows mean and spread of the truths: where errors are not normal it is no bound. The "
-        "constant is the median known truth. A cell is missed beyond 1.02 times the error of "
-        "`MOON(truth_prior='normal')`.",
+        "The tables show mean absolute errors with `LaplaceMechanism(fill=None)`; population is in"
+        " decimal logarithms. The oracle knows the mean and standard deviation of the truths, and "
+        "the standard deviation of each worker's errors. This is estimated from the non-private "
+        "answers to tasks with known truths, plus 4 answers that are typical of the crowd. The "
+        "oracle assumes normal errors, so it is not a lower bound if errors are not normal. The "
+        "constant is the median known truth. A cell is missed if the error exceeds 1.02 times the "
+        "error of `MOON(truth_prior='normal')`.",
     )
 
     def judge(cell):
@@ -128,7 +129,7 @@ def number_part(draws, kept, subject, sets=(*SETS, DRAWN), epsilons=EPSILONS):
         crowds = [drawn_cell(DRAWN, {}, e, draws or DRAWS, kept) for e in epsilons]
         for cell, found in crowds:
             covered = share_of(found[judged][INSIDE])
-            what = f"{DRAWN}, ε {noise_name(cell.epsilon)}: share of 90 % intervals that cover"
+            what = f"{DRAWN}, ε {noise_name(cell.epsilon)}: coverage of 90 % intervals"
             section.bars.append((what, str(covered), "85 to 95 %", covered.between(0.85, 0.95)))
         section.tables.append(coverage_table(crowds, judged))
     return section

@@ -44,7 +44,7 @@ class Section:
         """Return the part as text."""
         head = f"## {self.title}\n\n{self.words}\n"
         bars = sorted(self.bars, key=lambda row: VERDICTS.index(row[-1]))
-        listed = [table(("wanted of it", "measured", "bar", "verdict"), bars)] if bars else []
+        listed = [table(("criterion", "measured", "limit", "verdict"), bars)] if bars else []
         return "\n".join([head, *listed, *self.tables])
 
 
@@ -94,7 +94,7 @@ def cell_table(cells, subject, judge=unjudged, against=None):
         )
         rows.append((VERDICTS.index(verdict), -ratio.value, row))
     rows.sort(key=lambda row: row[:2])
-    columns = ("crowd", "ε", subject, "other", "its error", "ratio", "oracle", "constant")
+    columns = ("crowd", "ε", subject, "other method", "its error", "ratio", "oracle", "constant")
     lines = [row for _, _, row in rows]
     return counted(lines) + table((*columns, "verdict"), lines)
 
@@ -103,7 +103,7 @@ def counted(lines):
     """Return a sentence that says how many lines have each verdict, their last column."""
     verdicts = [line[-1] for line in lines]
     counts = [f"{verdicts.count(v)} {v}" for v in VERDICTS if v and v in verdicts]
-    return f"Of {len(lines)} cells: {'; '.join(counts)}.\n\n" if counts else ""
+    return f"Verdicts of {len(lines)} cells: {', '.join(counts)}.\n\n" if counts else ""
 
 
 def _reference(cell, subject, name):
@@ -117,7 +117,7 @@ def mean_table(cells, what):
     """Return the table of geometric means over cells, of every rival, the least first."""
     names = set.intersection(*(set(cell.losses) for cell in cells))
     rows = sorted((geometric_mean(cells, name), name) for name in names)
-    return table(("rival", what), [(name, f"{value:.3f}") for value, name in rows])
+    return table(("method", what), [(name, f"{value:.3f}") for value, name in rows])
 
 
 def mean_bar(section, what, cells, subject, most, other=None):
@@ -125,7 +125,7 @@ def mean_bar(section, what, cells, subject, most, other=None):
     name = other or best_single(cells, subject)
     against = f"geometric mean over {what}, against {name}"
     figure = geometric_ratio(cells, subject, name)
-    section.bar(against if other else f"{against}, the best single other", figure, most)
+    section.bar(against if other else f"{against}, the best single other method", figure, most)
     return figure
 
 
