@@ -40,5 +40,8 @@ def _is_json(name: PurePosixPath) -> bool:
 
 
 def first_keys(path: Path) -> list[str]:
-    """Return `jsonl.first_keys` of the first JSON file inside."""
-    return next((keys_of(text) for _, text in members(path)), [])
+    """Return names of files as ``file:NAME``, and `jsonl.first_keys` of the first one."""
+    keys: list[str] = []
+    for name, text in members(path):
+        keys += [f"file:{name}"] if keys else [*keys_of(text), f"file:{name}"]
+    return keys

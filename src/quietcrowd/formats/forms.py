@@ -116,11 +116,11 @@ def _accepts_several(value: Any) -> bool:
 
 
 def _are_options(value: Any) -> bool:
-    return (
-        isinstance(value, dict)
-        and bool(value)
-        and all(isinstance(on, bool) for on in value.values())
-    )
+    """Return whether a value is an object of options, of which one at least is true or false."""
+    if not isinstance(value, dict):
+        return False
+    states = set(map(type, value.values()))
+    return bool in states and states <= {bool, type(None)}
 
 
 def _of_lone_option(values: Sequence[Any]) -> Sequence[Any]:
@@ -145,7 +145,9 @@ def _answer(path: Path, place: str, field: str, value: Any) -> str | list[str] |
         if None in labels:
             raise _structured(path, place, field, value)
         return [label for label in labels if label is not None]
-    return None if value == {} else _label(path, place, field, value)
+    if isinstance(value, dict) and all(one is None for one in value.values()):
+        return None
+    return _label(path, place, field, value)
 
 
 def _label(path: Path, place: str, field: str, value: Any) -> str | None:

@@ -86,7 +86,10 @@ _APPEN = (
 _ASSIGNMENTS = tuple(
     rf"Assignments:list|Assignment:dict|{name}:str" for name in ("HITId", "WorkerId")
 )
-_GROUND_TRUTH = ("answers:list|line:source(-ref)?:str", "answers:list|line:.+-metadata:dict")
+_GROUND_TRUTH = tuple(
+    rf"answers:list|file:(.*/)?worker-response/.*|{mark}"
+    for mark in ("line:source(-ref)?:str", "line:.+-metadata:dict")
+)
 _LIMESURVEY = (
     *(r"id(\. .*)?|Response ID", r"submitdate(\. .*)?|Date submitted"),
     *(r"lastpage(\. .*)?|Last page", r"startlanguage(\. .*)?|Start language"),

@@ -153,10 +153,14 @@ def labels(path, field=None, *, sets=False):
         ([{"sure": {"sure": True}}, {"sure": {"sure": False}}], ["true", "false"]),
         ([{"animal": None}, {"animal": {"label": None}}, {"animal": "cat"}], [None, None, "cat"]),
         ([{}, {"animal": ""}, {"animal": {}}, {"animal": "cat"}], [None, None, None, "cat"]),
+        (
+            [{"animal": {"cat": None, "dog": None}}, {"animal": {"cat": True, "dog": None}}],
+            [None, "cat"],
+        ),
     ],
     ids=[
         *("texts", "options", "buttons", "classifier", "numbers", "one checkbox"),
-        *("null", "missing"),
+        *("null", "missing", "null options"),
     ],
 )
 def test_the_answer_of_a_form_is_the_label_and_not_its_json(tmp_path, values, expected):
@@ -198,7 +202,7 @@ def test_columns_that_hold_other_texts_are_fields_of_their_own(tmp_path):
         ),
         (
             ["taskAnswers"],
-            [json.dumps([{"animal": {"cat": True, "dog": None}}])],
+            [json.dumps([{"animal": {"cat": True, "dog": 1}}])],
             "row 0, field 'animal': an answer must be a label",
         ),
         (["a.x", "a.y"], ["true", "true"], r"b\.csv: column 'label' has list.*--multi-label"),

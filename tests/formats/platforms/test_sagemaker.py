@@ -80,11 +80,20 @@ def test_a_folder_or_a_file_is_a_task(tmp_path, name, place):
     assert not holds_truths(path, COLUMNS)
 
 
-def test_other_files_of_the_job_are_not_answers(tmp_path):
-    path = written({f"job/worker-response/iteration-1/0/{STAMP}": RESPONSES["0"]}, tmp_path / "job")
-    (path / "job" / "consolidated.json").write_text("[{}]")
-    (path / "job" / "worker-response" / ".hidden.json").write_text("{")
-    assert rows(path) == ROWS[:2]
+@pytest.mark.parametrize("name", ["job", "job.zip"])
+def test_other_files_of_the_job_are_not_answers(tmp_path, name):
+    files = {
+        f"job/consolidated-annotation/{STAMP}": [],
+        f"job/worker-response/iteration-1/0/{STAMP}": RESPONSES["0"],
+        "job/worker-response/.hidden.json": [{}],
+        f"__MACOSX/job/worker-response/iteration-1/1/{STAMP}": [{}],
+    }
+    assert rows(written(files, tmp_path / name)) == ROWS[:2]
+
+
+def test_a_folder_without_responses(tmp_path):
+    with pytest.raises(FormatError, match="no JSON files of worker responses inside"):
+        rows(tmp_path)
 
 
 def test_one_file_is_named_after_its_folder(tmp_path):

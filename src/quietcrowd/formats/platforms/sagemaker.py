@@ -84,6 +84,8 @@ def _documents(path: Path) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
         return
     files = list(members(path))
     responses = [(name, text) for name, text in files if _RESPONSES in name.parts] or files
+    if not responses:
+        raise FormatError("formats.responses-missing", path=path)
     known: dict[str, PurePosixPath] = {}
     for name, text in responses:
         task = _task(name if len(name.parts) > 1 else PurePosixPath(path.stem, name))
