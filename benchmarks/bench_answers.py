@@ -48,9 +48,9 @@ def test_parquet(benchmark, big_file, compare, remark):
     compare(
         "10^7 rows with text ids from Parquet into Answers",
         ours,
-        "PyArrow, reading and encoding alone",
+        "PyArrow, reading and encoding",
         theirs,
         0.5,
     )
     peak = max(run["gigabytes"] for run in runs["quietcrowd"])
-    remark(f"Peak memory of reading 10^7 rows from Parquet: {peak:.2f} GB (wanted: below 1.5).")
+    remark(f"Peak memory of reading 10^7 rows from Parquet: {peak:.2f} GB (goal: below 1.5).")

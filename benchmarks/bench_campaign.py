@@ -1,4 +1,4 @@
-"""The campaign service under load: so many uploads a second, four times as many, and then again.
+"""The campaign service under load: so many uploads per second, four times as many, and then again.
 
 Server, generator and, where there is one, PostgreSQL share the machine. A worker who has finished
 is one upload of ten reports; each upload is another worker's.
@@ -161,7 +161,7 @@ def tabulated(kind, outcome, phase):
         "p50, ms": f"{middle:.0f}",
         "p95, ms": f"{most:.0f}",
         "p99, ms": f"{nearly_all:.0f}",
-        "refused, 429 or 503": f"{np.isin(status, REFUSED).sum():,}",
+        "rejected, 429 or 503": f"{np.isin(status, REFUSED).sum():,}",
         "other errors": f"{(~np.isin(status, (200, *REFUSED))).sum():,}",
         **{f"cores, {name}": f"{shares.get(name, 0):.2f}" for name in NAMES},
     }
@@ -174,15 +174,18 @@ def test_uploads(load, compare, tabulate, remark):
         tabulate(TITLE, tabulated(kind, outcome, phase))
     _, latency, status = outcome.of(USUAL)
     most, nearly_all = np.quantile(latency[status == 200], (0.95, 0.99))
-    what = f"{PHASES[USUAL][0]} uploads a second, {kind}"
+    what = f"{PHASES[USUAL][0]} uploads per second, {kind}"
     compare(f"{what}: p95", most, "the limit of 150 ms", P95, 1)
     compare(f"{what}: p99", nearly_all, "the limit of 400 ms", P99, 1)
     refused = (status != 200).sum()
-    remark(f"{what}: {refused:,} of {len(status):,} were refused (wanted: 0).")
+    remark(f"{what}: {refused:,} of {len(status):,} were rejected (goal: 0).")
     _, latency, _ = outcome.of(OVERLOAD)
-    what = f"{PHASES[OVERLOAD][0]} uploads a second, {kind}: the slowest answer"
+    what = f"{PHASES[OVERLOAD][0]} uploads per second, {kind}: the slowest response"
     compare(what, latency.max(), "the limit of 5 s", LONGEST, 1)
-    what = f"after that, {kind}: until p95 is below 150 ms"
+    what = (
+        f"recovery after {PHASES[OVERLOAD][0]} uploads per second, {kind}: "
+        "until p95 is below 150 ms"
+    )
     compare(what, outcome.recovery(), "the limit of 5 s", RECOVERY, 1)
     remark(f"Peak memory of all servers under this load, {kind}: {memory:.0f} MB.")
     assert {*outcome.found["status"].tolist()} <= {200, *REFUSED}

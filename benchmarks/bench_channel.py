@@ -21,9 +21,9 @@ def test_sampling_from_the_systems_randomness(benchmark, labels, compare):
     reading = least_seconds(lambda: os.urandom(4 * ANSWERS))
     benchmark.pedantic(channel.sample, (answers, system_words), rounds=7, warmup_rounds=1)
     compare(
-        f"{ANSWERS:,} reports of {labels} labels with the system's randomness",
+        f"{ANSWERS:,} reports of {labels} labels with the system's random numbers",
         benchmark.stats.stats.min,
-        "reading that randomness",
+        "reading these random numbers",
         reading,
         0.5,
     )

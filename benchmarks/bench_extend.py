@@ -74,7 +74,7 @@ def test_one_in_a_hundred_is_new(benchmark, reports, name, compare, tabulate):
     fit_seconds = least_seconds(lambda: method.fit(reports), rounds=3)
     more = method.extend(before, new)
     compare(
-        f"{name}: 1 % new reports on new tasks, beside 10^6",
+        f"{name}: 1 % new reports on new tasks, added to 10^6",
         benchmark.stats.stats.min,
         "a tenth of a fresh fit",
         fit_seconds / 10,
@@ -83,10 +83,10 @@ def test_one_in_a_hundred_is_new(benchmark, reports, name, compare, tabulate):
     truths = fresh.estimates.truths
     agreed = np.mean(more.estimates.truths == truths[-len(new.tasks) :])
     tabulate(
-        "New tasks alone: 10^6 reports at epsilon 3, of which 1 % are new",
+        "Extension by new tasks: 10^6 reports at epsilon 3, 1 % of them new",
         {
             "method": name,
-            "time, of a fresh fit": f"{benchmark.stats.stats.min / fit_seconds:.1%}",
+            "time / fresh fit": f"{benchmark.stats.stats.min / fit_seconds:.1%}",
             "same labels": f"{agreed:.2%}",
         },
     )
@@ -105,7 +105,7 @@ def test_a_fit_that_starts_from_an_earlier_one(many_reports, name, tabulate):
         agreed.append(np.mean(warm.estimates.truths == fresh.estimates.truths))
     ratios = np.divide(warm_sweeps, fresh_sweeps)
     tabulate(
-        f"From an earlier estimate: 10^6 reports at epsilon 3, of which 1 % are new; {CROWDS} "
+        f"Fit from an earlier estimate: 10^6 reports at epsilon 3, 1 % of them new; {CROWDS} "
         "crowds",
         {
             "method": name,
@@ -113,7 +113,7 @@ def test_a_fit_that_starts_from_an_earlier_one(many_reports, name, tabulate):
             "warm sweeps": f"{np.mean(warm_sweeps):.1f}",
             "warm / fresh, mean and standard error": f"{ratios.mean():.0%} "
             f"± {ratios.std(ddof=1) / CROWDS**0.5:.0%}",
-            "least and most": f"{ratios.min():.0%} to {ratios.max():.0%}",
-            "same labels, least": f"{min(agreed):.2%}",
+            "range": f"{ratios.min():.0%} to {ratios.max():.0%}",
+            "same labels, minimum": f"{min(agreed):.2%}",
         },
     )

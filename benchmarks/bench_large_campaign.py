@@ -89,7 +89,7 @@ def test_large_campaign(database, tmp_path, tabulate):
             found[name] = told(run_script("campaign_run.py", "command", *words))
         found.update(store_on_cluster(tmp_path, here))
         peak = gigabytes_of(serving.process.pid)
-        found["the server, at most"] = f"{peak:.2g} GB"
+        found["server, peak memory"] = f"{peak:.2g} GB"
     tabulate(TITLE, {"database": kind, **found})
     assert max(document, listed) < MOST_MILLISECONDS
 

@@ -155,7 +155,7 @@ def test_against_crowd_kit(benchmark, peers, name, answers, path, compare, tabul
     found = parameters_of(name, result)
     likelihood = log_likelihood(name, answers, found)
     tabulate(
-        "Against crowd-kit 1.4.2, 10^6 answers of 10^4 workers, 4 labels, whole numbers as ids",
+        "Comparison with crowd-kit 1.4.2, 10^6 answers of 10^4 workers, 4 labels, integer ids",
         {
             "method": name,
             "ns per answer and iteration": f"{ours * 1e3:.3g}",

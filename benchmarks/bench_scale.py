@@ -44,8 +44,7 @@ def test_import(stores, compare, remark):
     taken = stores["10^8"][1]
     compare("10^8 rows from Parquet into a store", taken["seconds"], "the limit of 150 s", 150.0, 1)
     remark(
-        f"Peak memory of making a store of 10^8 rows: {taken['gigabytes']:.2f} GB "
-        "(wanted: below 3)."
+        f"Peak memory of writing a store of 10^8 rows: {taken['gigabytes']:.2f} GB (goal: below 3)."
     )
 
 
@@ -59,10 +58,10 @@ def test_sweeps(stores, compare, remark):
     name = "20 weighted-vote sweeps over a store of 10^8 answers of 10^5 workers"
     compare(name, large["seconds"], "the limit of 15 s", 15.0, 1)
     remark(
-        f"Peak resident memory of these sweeps: {large['gigabytes']:.3g} GB (wanted: below 0.5), "
+        f"Peak resident memory of these sweeps: {large['gigabytes']:.3g} GB (goal: below 0.5), "
         f"{large['gigabytes'] / small['gigabytes']:.3g} times the {small['gigabytes']:.3g} GB of "
-        f"10^7 answers (wanted: at most 1.3); the least sweep takes "
-        f"{large['least'] / 1e8 * 1e9:.3g} ns an answer."
+        f"10^7 answers (goal: at most 1.3); the fastest sweep takes "
+        f"{large['least'] / 1e8 * 1e9:.3g} ns per answer."
     )
 
 
@@ -71,8 +70,8 @@ def test_noise_aware_memory(stores, remark):
     run = run_script("store_run.py", "sweep", stores["10^8"][0], 6, "threads", "noise-aware")
     remark(
         "Peak resident memory of five noise-aware sweeps over a store of 10^8 answers: "
-        f"{run['gigabytes']:.3g} GB (wanted: at most 0.6); the least sweep and update take "
-        f"{run['least'] / 1e8 * 1e9:.3g} ns an answer."
+        f"{run['gigabytes']:.3g} GB (goal: at most 0.6); the fastest sweep and update take "
+        f"{run['least'] / 1e8 * 1e9:.3g} ns per answer."
     )
 
 

@@ -46,7 +46,7 @@ def test_answers(benchmark, name, tabulate):
     times = benchmark.pedantic(
         lambda: {size: nanoseconds(name, size, size // 100, 4) for size in sizes}, rounds=1
     )
-    note(tabulate, "answers (100 a worker, 4 labels)", name, times)
+    note(tabulate, "answers (100 per worker, 4 labels)", name, times)
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -90,18 +90,18 @@ def test_pace(benchmark, name, compare, tabulate):
         sweep_seconds, (METHODS[name], partition, summary), {"rounds": 15}, rounds=1
     )
     crowd = f"{name}, a sweep over 10^7 answers of 10^5 workers"
-    compare(crowd, seconds, "the limit of 4 ns an answer", 4e-9 * answers, 1)
+    compare(crowd, seconds, "the limit of 4 ns per answer", 4e-9 * answers, 1)
     columns = (partition.offsets, partition.worker_codes, partition.values, partition.known_truths)
     size = sum(column.nbytes for column in columns)
     copied = copy_seconds(size)
     tabulate(
-        "The memory's pace: 10^7 answers of 10^5 workers",
+        "Memory bandwidth: 10^7 answers of 10^5 workers",
         {
             "method": name,
             "bytes per answer and sweep": f"{size / answers:.3g}",
             "ns per answer and sweep": f"{seconds / answers * 1e9:.3g}",
             "read, GB/s": f"{size / seconds / 1e9:.3g}",
-            "copying as many bytes, GB/s (read and written)": f"{2 * size / copied / 1e9:.3g}",
+            "copy of as many bytes, GB/s (read and written)": f"{2 * size / copied / 1e9:.3g}",
         },
     )
 

@@ -26,9 +26,9 @@ def wide():
 
 MECHANISMS = {
     "Laplace noise": qc.LaplaceMechanism,
-    "randomised response with NULL": partial(qc.RandomizedResponse, missing="category"),
-    "matrix factorisation, fill, rank 100": partial(MatrixFactorization, rank=100),
-    "matrix factorisation, ridge, rank 100": partial(
+    "randomized response with NULL": partial(qc.RandomizedResponse, missing="category"),
+    "matrix factorization, fill, rank 100": partial(MatrixFactorization, rank=100),
+    "matrix factorization, ridge, rank 100": partial(
         MatrixFactorization, rank=100, variant="ridge"
     ),
 }
@@ -61,11 +61,11 @@ def test_real_noise(benchmark, wide, compare):
     ("case", "what", "seconds", "gigabytes"),
     [
         ("every", "10,000 x 1,000, every mechanism but paper, and Algorithm 1", 60.0, 4.0),
-        ("many", "10^6 x 10^4 at sparsity 0.999, drawn and perturbed", 60.0, 2.0),
+        ("many", "10^6 x 10^4 at sparsity 0.999, simulated and randomized", 60.0, 2.0),
     ],
 )
 def test_large_cases(benchmark, case, what, seconds, gigabytes, compare, remark):
     """Time and memory of a process of its own."""
     run = benchmark.pedantic(run_script, ("sparse_run.py", case), rounds=1)
     compare(what, run["seconds"], f"the limit of {seconds:g} s", seconds, 1)
-    remark(f"Peak memory of {what}: {run['gigabytes']:.2f} GB (wanted: below {gigabytes:g}).")
+    remark(f"Peak memory of {what}: {run['gigabytes']:.2f} GB (goal: below {gigabytes:g}).")

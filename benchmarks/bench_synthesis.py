@@ -53,11 +53,11 @@ def test_release(benchmark, claims, compare, remark, release):
     benchmark.pedantic(lambda: found.append(density.release()), rounds=3, warmup_rounds=1)
     ours = benchmark.stats.stats.min
     attempts = int(found[0].attempts.sum())
-    name = f'PrisCrowd, release="{release}" of 10^4 tasks, 30 claims wanted'
+    name = f'PrisCrowd, release="{release}" of 10^4 tasks, 30 claims requested'
     compare(name, ours, "the limit of 20 s", RELEASE_LIMIT, 1)
     remark(
         f"{name}: {attempts:,} attempts with the test, {len(found[0]):,} claims, "
-        f"{ours / attempts * 1e6:.3g} us an attempt, the loss worked out included."
+        f"{ours / attempts * 1e6:.3g} us per attempt, including the computation of the loss."
     )
 
 

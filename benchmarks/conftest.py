@@ -18,11 +18,11 @@ PEERS = HERE.parent / ".venv-peers" / "bin" / "python"
 HEAD = """\
 # Performance
 
-Written by `make bench`. Machines differ and are shared. So compare the ratio of two times from
-the same run; the times themselves are those of this run: {machine},
-{cores} cores, Python {python}.
+`make bench` writes this page. Compare the ratios rather than the times, because machines differ and
+are shared. Both times of a ratio are from the same run. This run used {machine}, {cores} cores and
+Python {python}.
 
-| what | time | against | its time | ratio | wanted |
+| measurement | time | reference | its time | ratio | goal |
 |---|---|---|---|---|---|
 """
 
@@ -77,7 +77,7 @@ def pytest_terminal_summary(terminalreporter):
     """Print the ratios, the sentences and the tables."""
     for what, seconds, against, other, wanted in ROWS:
         terminalreporter.write_line(
-            f"{what}: {other / seconds:.3g} times as fast as {against} (wanted: {wanted:g})"
+            f"{what}: {other / seconds:.3g} times as fast as {against} (goal: {wanted:g})"
         )
     for text in (*NOTES, *_tables()):
         terminalreporter.write(text)

@@ -231,7 +231,7 @@ WORKS = {
     ),
     "Laplace, 9 million, simulated": lambda: randomize(qc.LaplaceMechanism, wide),
     "Laplace, 10^5 numbers, exact": lambda: randomize(qc.LaplaceMechanism, wide, False, fill=None),
-    "matrix factorisation, 9 million": lambda: randomize(MatrixFactorization, wide, rank=20),
+    "matrix factorization, 9 million": lambda: randomize(MatrixFactorization, wide, rank=20),
     "10^6 answers from a frame": read_frame,
     "10^6 reports to Parquet": write_parquet,
     "10^6 reports from Parquet": read_parquet,
