@@ -134,7 +134,7 @@ def excesses(found, settings):
     for (kind, name), (rate, number) in found.items():
         marker = settings["markers"][name]
         limit = marker["docs" if kind == "docs" else "limit"]
-        baseline = settings["baseline"].get(kind, {}).get(name, 0.0)
+        baseline = settings.get("baseline", {}).get(kind, {}).get(name, 0.0)
         if number > FEW and rate > max(limit, baseline) + 0.005:
             most = max(limit, baseline)
             lines.append(f"{kind}: {name} {rate:.2f} per 1,000, {number} times; at most {most:g}")
@@ -146,7 +146,7 @@ def lowered(found, settings):
     table = defaultdict(dict)
     for (kind, name), (rate, number) in found.items():
         marker = settings["markers"][name]
-        before = settings["baseline"].get(kind, {}).get(name, 0.0)
+        before = settings.get("baseline", {}).get(kind, {}).get(name, 0.0)
         if before and number > FEW and rate > marker["docs" if kind == "docs" else "limit"]:
             table[kind][name] = min(round(rate + 0.005, 2), before)
     return table
