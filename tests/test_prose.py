@@ -77,6 +77,15 @@ def test_baselines_only_fall():
     assert not written(70.0, kind="comments")
 
 
+def test_settings_may_have_no_baseline():
+    settings = {"markers": SETTINGS["markers"]}
+    found = {("docstrings", "law"): (20.0, 50)}
+    assert prose.excesses(found, settings) == [
+        "docstrings: law 20.00 per 1,000, 50 times; at most 10"
+    ]
+    assert prose.lowered(found, settings) == {}
+
+
 def test_every_exception_has_a_reason():
     settings = tomllib.loads(prose.SETTINGS.read_text(encoding="utf-8"))
     for marker in settings["markers"].values():
