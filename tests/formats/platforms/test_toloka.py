@@ -67,8 +67,8 @@ INPUTS = "INPUT:url\tINPUT:page\tOUTPUT:animal\tASSIGNMENT:worker_id"
 def test_quoted_empty_cells_are_missing(tmp_path):
     (tmp_path / "p.tsv").write_text(f'{INPUTS}\n"a"\t""\t""\t"w"\n"a"\t\t"cat"\t"v"\n')
     assert read_table(tmp_path / "p.tsv", COLUMNS).to_pylist() == [
-        {"task": "a | ", "worker": "w", "label": None},
-        {"task": "a | ", "worker": "v", "label": "cat"},
+        {"task": "a |", "worker": "w", "label": None},
+        {"task": "a |", "worker": "v", "label": "cat"},
     ]
     (tmp_path / "p.tsv").write_text('INPUT:url\tGOLDEN:animal\n"a"\t""\n"b"\t"cat"\n')
     assert qc.read_truths(tmp_path / "p.tsv").to_pylist() == [{"task": "b", "label": "cat"}]

@@ -82,7 +82,7 @@ def _keys(path: Path, table: pa.Table, key: tuple[str, ...]) -> Any:
         return table[key[0]]
     columns = ([cell or "" for cell in table[name].to_pylist()] for name in key)
     inputs = list(zip(*columns, strict=True))
-    names = [_BETWEEN.join(one) if any(one) else None for one in inputs]
+    names = [_BETWEEN.join(one).strip() if any(one) else None for one in inputs]
     known: dict[str | None, tuple[str, ...]] = {}
     for name, one in zip(names, inputs, strict=True):
         if known.setdefault(name, one) != one:
