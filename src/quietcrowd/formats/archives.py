@@ -1,7 +1,7 @@
-"""Exports of several JSON files, in a folder or a zip archive."""
+"""Exports of several files, in a folder or a zip archive."""
 
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from quietcrowd.formats.jsonl import keys_of
@@ -12,31 +12,47 @@ def is_archive(path: Path) -> bool:
     return path.suffix.lower() == ".zip" or path.is_dir()
 
 
-def members(path: Path) -> Iterator[tuple[PurePosixPath, str]]:
-    """Yield the JSON files inside, by name, and their texts; hidden files are skipped.
+def members(
+    path: Path, suffixes: Sequence[str] = (".json",)
+) -> Iterator[tuple[PurePosixPath, str]]:
+    """Yield the files inside that have one of the suffixes, by name, and their texts.
 
     Raises ValueError if an archive is damaged or encrypted.
     """
+    files = {name: file for name, file in _files(path).items() if name.suffix.lower() in suffixes}
     if path.is_dir():
-        files = {PurePosixPath(file.relative_to(path).as_posix()): file for file in _files(path)}
-        for name in sorted(filter(_is_json, files)):
-            yield name, files[name].read_text(encoding="utf-8-sig")
+        for name in sorted(files):
+            yield name, (path / files[name]).read_text(encoding="utf-8-sig")
         return
     try:
         with zipfile.ZipFile(path) as archive:
-            for name in sorted(filter(_is_json, map(PurePosixPath, archive.namelist()))):
-                yield name, archive.read(str(name)).decode("utf-8-sig")
+            for name in sorted(files):
+                yield name, archive.read(files[name]).decode("utf-8-sig")
     except (zipfile.BadZipFile, RuntimeError) as error:  # RuntimeError: encrypted
         raise ValueError(str(error)) from None
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    return (file for file in folder.rglob("*") if file.is_file())
+def count_files(path: Path) -> int:
+    """Return the number of files inside; ValueError as in `members`."""
+    return len(_files(path))
 
 
-def _is_json(name: PurePosixPath) -> bool:
-    hidden = any(part.startswith((".", "__MACOSX")) for part in name.parts)
-    return name.suffix.lower() == ".json" and not hidden
+def _files(path: Path) -> dict[PurePosixPath, str]:
+    """Return the files that are not hidden, with their original names."""
+    if path.is_dir():
+        found = [str(file.relative_to(path)) for file in path.rglob("*") if file.is_file()]
+    else:
+        try:
+            with zipfile.ZipFile(path) as archive:
+                found = [name for name in archive.namelist() if not name.endswith("/")]
+        except zipfile.BadZipFile as error:
+            raise ValueError(str(error)) from None
+    names = {PurePosixPath(name.replace("\\", "/")): name for name in found}
+    return {name: file for name, file in names.items() if not _is_hidden(name)}
+
+
+def _is_hidden(name: PurePosixPath) -> bool:
+    return any(part.startswith((".", "__MACOSX")) and part != ".." for part in name.parts)
 
 
 def first_keys(path: Path) -> list[str]:

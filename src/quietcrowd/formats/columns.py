@@ -3,7 +3,6 @@
 import json
 import warnings
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -123,10 +122,10 @@ def id_text(path: Path, place: str, name: str, value: Any) -> str:
 
 
 def label_column(answers: Sequence[Any], *, several: bool = False) -> pa.Array:
-    """Return a column of labels, or of lists if the question or an answer has several labels.
+    """Return a column of labels, or of lists if an answer has several labels.
 
-    An answer is None, a label, or a list of labels. In a column of labels, an empty list is a
-    missing answer.
+    An answer is None, a label, or a list of labels. If `several`, lists of one label stay lists.
+    In a column of labels, an empty list is a missing answer.
 
     Examples
     --------
@@ -135,7 +134,7 @@ def label_column(answers: Sequence[Any], *, several: bool = False) -> pa.Array:
     >>> label_column([["cat", "dog"], [], None]).to_pylist()
     [['cat', 'dog'], [], None]
     """
-    if several or any(isinstance(one, list) and len(one) > 1 for one in answers):
+    if any(isinstance(one, list) and (several or len(one) > 1) for one in answers):
         lists = [[one] if isinstance(one, str) else one for one in answers]
         return pa.array(lists, pa.list_(pa.string()))
     labels = [next(iter(one), None) if isinstance(one, list) else one for one in answers]
@@ -187,26 +186,3 @@ def in_time_order(table: pa.Table) -> pa.Table:
         for place, row in zip(rows, by_time, strict=True):
             order[place] = row
     return table.drop_columns([TIME]).take(pa.array(order, pa.int64()))
-
-
-def iso_time(value: Any) -> str | None:
-    """Return a time for `TIME`: UTC in ISO 8601 if it is such a text or seconds since 1970.
-
-    Another text is unchanged, and a time without a zone is in UTC.
-
-    Examples
-    --------
-    >>> iso_time("2024-01-02T03:04:05+01:00"), iso_time(0), iso_time("2024"), iso_time(None)
-    ('2024-01-02T02:04:05.000000+00:00', '1970-01-01T00:00:00.000000+00:00', '2024', None)
-    """
-    try:
-        if isinstance(value, str):
-            time = datetime.fromisoformat(value)
-        elif isinstance(value, int | float):
-            time = datetime.fromtimestamp(value, UTC)
-        else:
-            return None
-        zoned = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
-    except (ValueError, OverflowError, OSError):
-        return value if isinstance(value, str) else None
-    return zoned.isoformat(timespec="microseconds")

@@ -2,11 +2,13 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pyarrow as pa
+
+from quietcrowd.formats.columns import TIME
 
 _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 _ZONES = {"UTC": 0, "GMT": 0, "PST": -8, "PDT": -7}
@@ -45,6 +47,12 @@ def seconds(values: Sequence[Any]) -> pa.Array | None:
         return None
 
 
+def with_times(columns: Mapping[str, pa.Array], values: Sequence[Any]) -> pa.Table:
+    """Return a table of answers, with a column `TIME` unless `seconds` finds no times."""
+    times = seconds(values)
+    return pa.table({**columns, **({} if times is None else {TIME: times})})
+
+
 def _is_month_first(values: Sequence[Any]) -> bool:
     found = [_SLASHES.fullmatch(value) for value in values if isinstance(value, str)]
     days = [(int(one[1]), int(one[2])) for one in found if one]
@@ -63,7 +71,7 @@ def _time(value: Any, month_first: bool) -> datetime:
     if month_first and (found := _SLASHES.fullmatch(value)) is not None:
         month, day, year, hour, minute = map(int, found.group(1, 2, 3, 4, 5))
         return datetime(year, month, day, hour, minute, int(found[6] or 0))
-    return datetime.fromisoformat(value)
+    return datetime.fromisoformat(re.sub(" UTC$", "Z", value))
 
 
 def _number(time: datetime | None) -> float | None:

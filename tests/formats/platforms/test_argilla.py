@@ -58,8 +58,8 @@ def read(path, **options):
     return qc.read_answers(path, DOMAIN, **options).to_frame().to_numpy().tolist()
 
 
-def rows(path, **choice):
-    table = read_table(path, ("task", "worker", "label"), choice=Choice(**choice), sets=True)
+def rows(path, *, sets=False, **choice):
+    table = read_table(path, ("task", "worker", "label"), choice=Choice(**choice), sets=sets)
     return [tuple(row.values()) for row in table.to_pylist()]
 
 
@@ -105,7 +105,7 @@ def test_drafts_are_told_and_left_out(tmp_path):
 
 def test_several_labels_are_sets(tmp_path):
     path = written(tmp_path / "a.json", record(["good"], ["bad", "good"]), record([], one="r2"))
-    assert rows(path) == [
+    assert rows(path, sets=True) == [
         ("r1", "ann", ["good"]),
         ("r1", "bob", ["bad", "good"]),
         ("r2", "ann", []),
@@ -117,6 +117,7 @@ def test_several_labels_are_sets(tmp_path):
 def test_one_label_per_answer_is_a_label(tmp_path):
     path = written(tmp_path / "a.json", record(["good"], ["bad"], []))
     assert rows(path) == [("r1", "ann", "good"), ("r1", "bob", "bad"), ("r1", "eve", None)]
+    assert [row[2] for row in rows(path, sets=True)] == [["good"], ["bad"], []]
 
 
 @pytest.mark.parametrize(("value", "label"), [(3, "3"), ("so so", "so so"), (None, None)])

@@ -1,6 +1,7 @@
 """Label Studio's JSON; the golden file is invented."""
 
 import json
+import warnings
 
 import pyarrow as pa
 import pytest
@@ -8,7 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import quietcrowd as qc
-from quietcrowd.exceptions import AnswerError, DroppedRowsWarning, FormatError, ParameterError
+from quietcrowd.exceptions import (
+    AnswerError,
+    DroppedRowsWarning,
+    FormatError,
+    ParameterError,
+    QuietcrowdWarning,
+)
 from quietcrowd.formats.registry import FORMATS, holds_truths, read_table, write_table
 
 DOMAIN = qc.Categorical(["cat", "dog"])
@@ -61,22 +68,29 @@ def test_ratings_and_numbers(tmp_path, kind):
     assert answers.values.tolist() == [1, 3]
 
 
-def rows(path, wanted=("task", "worker", "label")):
-    table = read_table(path, wanted, sets=True)
+def rows(path, wanted=("task", "worker", "label"), *, sets=False):
+    table = read_table(path, wanted, sets=sets)
     return [tuple(row.values()) for row in table.to_pylist()]
 
 
 def test_several_choices_are_sets(tmp_path):
     annotations = [annotation(1, TWO), annotation(2, CAT), annotation(3, NONE), annotation(4)]
     path = project(tmp_path / "a.json", {"id": 1, "annotations": annotations})
-    assert rows(path) == [
-        ("1", "1", ["cat", "dog"]),
-        ("1", "2", ["cat"]),
-        ("1", "3", []),
-        ("1", "4", None),
-    ]
+    with pytest.warns(QuietcrowdWarning, match="annotations without a choice for 'animal': 1"):
+        assert rows(path, sets=True) == [
+            ("1", "1", ["cat", "dog"]),
+            ("1", "2", ["cat"]),
+            ("1", "3", []),
+            ("1", "4", []),
+        ]
     with pytest.raises(FormatError, match="convert --multi-label"):
         qc.read_answers(path, DOMAIN)
+
+
+def test_one_choice_is_a_label_or_a_set(tmp_path):
+    path = project(tmp_path / "a.json", {"id": 1, "annotations": [annotation(1, CAT)]})
+    assert rows(path) == [("1", "1", "cat")]
+    assert rows(path, sets=True) == [("1", "1", ["cat"])]
 
 
 def test_no_choice_is_a_missing_label(tmp_path):
@@ -90,7 +104,7 @@ def test_levels_of_a_taxonomy_are_joined(tmp_path):
     path = project(tmp_path / "a.json", {"id": 1, "annotations": [annotation(1, one)]})
     assert rows(path) == [("1", "1", "animal / cat")]
     both = {"id": 1, "annotations": [annotation(1, one), annotation(2, two)]}
-    assert rows(project(tmp_path / "a.json", both)) == [
+    assert rows(project(tmp_path / "a.json", both), sets=True) == [
         ("1", "1", ["animal / cat"]),
         ("1", "2", ["animal", "animal / dog"]),
     ]
@@ -172,7 +186,9 @@ def test_sets_are_written(tmp_path):
         {"task": ["t"] * 3, "worker": ["1", "2", "3"], "label": [["é", "b"], [], None]}
     )
     write_table(table, tmp_path / "a.json", file_format="label-studio")
-    assert rows(tmp_path / "a.json") == [("t", "1", ["é", "b"]), ("t", "2", []), ("t", "3", None)]
+    with pytest.warns(QuietcrowdWarning, match="without a choice for 'label': 1"):
+        found = rows(tmp_path / "a.json", sets=True)
+    assert found == [("t", "1", ["é", "b"]), ("t", "2", []), ("t", "3", [])]
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)
@@ -194,9 +210,11 @@ def test_sets_that_are_written_are_read(tmp_path, name, sets):
     )
     path = tmp_path / f"a{FORMATS[name].suffixes[0]}"
     write_table(table, path, file_format=name)
-    several = any(len(one or ()) > 1 for one in sets)
-    expected = sets if several else [one[0] if one else None for one in sets]
-    assert rows(path) == [("t", *row) for row in zip(workers, expected, strict=True)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", QuietcrowdWarning)
+        found = rows(path, sets=True)
+    expected = [one or [] for one in sets]
+    assert found == [("t", *row) for row in zip(workers, expected, strict=True)]
 
 
 def test_several_questions(tmp_path):

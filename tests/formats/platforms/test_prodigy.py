@@ -40,8 +40,8 @@ def export(path, *annotations):
     return path
 
 
-def rows(path, **options):
-    table = read_table(path, ("task", "worker", "label"), choice=Choice(**options), sets=True)
+def rows(path, *, sets=False, **options):
+    table = read_table(path, ("task", "worker", "label"), choice=Choice(**options), sets=sets)
     return [tuple(row.values()) for row in table.to_pylist()]
 
 
@@ -98,7 +98,7 @@ def test_one_option_is_a_label(tmp_path):
 )
 def test_several_options_are_sets(tmp_path, given):
     path = export(tmp_path / "a.jsonl", *given)
-    assert rows(path) == [("7", "ann", given[0]["accept"]), ("7", "bob", [])]
+    assert rows(path, sets=True) == [("7", "ann", given[0]["accept"]), ("7", "bob", [])]
     with pytest.raises(FormatError, match="convert --multi-label"):
         qc.read_answers(path, DOMAIN)
 

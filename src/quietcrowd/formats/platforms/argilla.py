@@ -15,16 +15,15 @@ from attrs import frozen
 
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats.columns import (
-    TIME,
     Choice,
     choose_field,
     id_text,
-    iso_time,
     label_column,
     reject_truths,
     warn_left_out,
 )
 from quietcrowd.formats.jsonl import read_objects
+from quietcrowd.formats.times import with_times
 
 NAME = "Argilla records"
 
@@ -42,7 +41,7 @@ class _Response:
     worker: str
     value: Any
     status: str
-    time: str | None
+    time: Any
 
 
 def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
@@ -65,14 +64,12 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     answers = [_answer(path, one) for one in submitted]
     if _are_rankings(answers):
         raise _unsupported(path, submitted[0], "a ranking, because all answers have these labels")
-    return pa.table(
-        {
-            "task": pa.array([one.task for one in submitted], pa.string()),
-            "worker": pa.array([one.worker for one in submitted], pa.string()),
-            "label": label_column(answers),
-            TIME: pa.array([one.time for one in submitted], pa.string()),
-        }
-    )
+    columns = {
+        "task": pa.array([one.task for one in submitted], pa.string()),
+        "worker": pa.array([one.worker for one in submitted], pa.string()),
+        "label": label_column(answers, several=choice.sets),
+    }
+    return with_times(columns, [one.time for one in submitted])
 
 
 def _tasks(path: Path, records: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
@@ -108,7 +105,7 @@ def _responses(
         ) from None
     for user, value, status, time in given:
         worker = id_text(path, place, "user_id", user)
-        yield _Response(place, task, worker, value, status or "submitted", iso_time(time))
+        yield _Response(place, task, worker, value, status or "submitted", time)
 
 
 def _in_any_form(record: Mapping[str, Any], field: str) -> Iterator[tuple[Any, Any, Any, Any]]:

@@ -5,7 +5,6 @@ write one file, whose rows have a ``username``, or ``annotations`` with a ``user
 """
 
 import re
-import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeAlias
@@ -14,6 +13,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from quietcrowd.exceptions import FormatError
+from quietcrowd.formats.archives import count_files, is_archive, members
 from quietcrowd.formats.columns import (
     Choice,
     check_once,
@@ -74,38 +74,28 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
             answers.append(labels)
     warn_left_out(path, {"texts without a label": empty})
     names = {"task": pa.array(tasks, pa.string()), "worker": pa.array(workers, pa.string())}
-    return pa.table({**names, "label": label_column(answers)})
+    return pa.table({**names, "label": label_column(answers, several=choice.sets)})
 
 
 def _records(path: Path) -> Iterator[_Record]:
-    if path.suffix.lower() != ".zip":
+    if not is_archive(path):
         with open_text(path, "utf-8-sig") as file:
-            yield from _records_of(path, "", path.name.removesuffix(".gz"), file.read())
+            yield from _records_of(
+                path, "", PurePosixPath(path.name.removesuffix(".gz")), file.read()
+            )
         return
-    others = 0
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = [name for name in archive.namelist() if not _is_hidden(name)]
-            exports = [name for name in names if name.lower().endswith(_SUFFIXES)]
-            others = len(names) - len(exports)
-            for name in exports:
-                text = archive.read(name).decode("utf-8-sig")
-                yield from _records_of(path, f"{name}: ", PurePosixPath(name).name, text)
-    except (zipfile.BadZipFile, RuntimeError, UnicodeError) as error:  # RuntimeError: encrypted
-        raise FormatError("formats.document-invalid", path=path, name=NAME, error=error) from None
-    if not exports:
+    others = count_files(path)
+    for name, text in members(path, _SUFFIXES):
+        yield from _records_of(path, f"{name}: ", name, text)
+        others -= 1
+    if others == count_files(path):
         raise FormatError("formats.archive-without-exports", path=path, suffixes=_SEVERAL)
     warn_left_out(path, {f"files that do not end in {_SEVERAL}": others})
 
 
-def _is_hidden(name: str) -> bool:
-    """Return whether a member is a directory, or a file that macOS adds."""
-    return name.endswith("/") or PurePosixPath(name).name.startswith(".")
-
-
-def _records_of(path: Path, inside: str, name: str, text: str) -> Iterator[_Record]:
-    stem = PurePosixPath(name).stem
-    if not name.lower().endswith(".csv"):
+def _records_of(path: Path, inside: str, name: PurePosixPath, text: str) -> Iterator[_Record]:
+    stem = name.stem
+    if name.suffix.lower() != ".csv":
         yield from ((stem, place, record) for place, record in parse_objects(path, text, inside))
         return
     try:

@@ -16,7 +16,6 @@ from quietcrowd.exceptions import FormatError
 from quietcrowd.formats.columns import (
     Choice,
     id_text,
-    iso_time,
     label_column,
     label_text,
     reject_truths,
@@ -24,6 +23,7 @@ from quietcrowd.formats.columns import (
 )
 from quietcrowd.formats.jsonl import dicts, object_in, objects_in, read_objects
 from quietcrowd.formats.questions import Question, choose_question
+from quietcrowd.formats.times import with_times
 from quietcrowd.validation import parse_json
 
 NAME = "Kili export"
@@ -60,15 +60,15 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
         _answer(path, label, question.key, [job for name, job in found if name == question.key])
         for label, found in zip(labels, jobs, strict=True)
     ]
-    times = [iso_time(label.content.get("createdAt")) for label in labels]
+    times = [label.content.get("createdAt") for label in labels]
     sets = choice.sets and any(isinstance(answer, list) for answer in answers)
-    return pa.table(
+    return with_times(
         {
             "task": pa.array([label.task for label in labels], pa.string()),
             "worker": pa.array([_worker(path, label) for label in labels], pa.string()),
             "label": label_column(answers, several=sets),
-            "time": pa.array(times, pa.string()),
-        }
+        },
+        times,
     )
 
 

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.exceptions import FormatError, ParameterError, QuietcrowdWarning
 from quietcrowd.formats.columns import (
-    TIME,
     Choice,
     check_plain_columns,
     choose_field,
     id_text,
-    iso_time,
     label_column,
     warn_left_out,
 )
 from quietcrowd.formats.files import replacing_bytes, sidecar, write_sidecar
 from quietcrowd.formats.jsonl import read_records
 from quietcrowd.formats.platforms.label_studio_results import KINDS, answer_of, is_id, make_result
+from quietcrowd.formats.times import with_times
 
 NAME = "Label Studio JSON"
 
@@ -41,26 +41,38 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     keys = _keys(path, tasks)
     if "label" in wanted and "worker" not in wanted:
         return _truths(path, dict(zip(keys, tasks, strict=True)), choice)
-    given: list[tuple[str, str, list[Any], str | None]] = []
+    given: list[tuple[str, str, list[Any], Any]] = []
     cancelled = 0
     for key, task in zip(keys, tasks, strict=True):
         for one in _annotations(path, key, task):
             if one.get("was_cancelled") or one.get("skipped"):
                 cancelled += 1
                 continue
-            time = iso_time(one.get("updated_at") or one.get("created_at"))
+            time = one.get("updated_at") or one.get("created_at")
             given.append((key, _worker(path, key, one), _listed(path, key, one, "result"), time))
     warn_left_out(path, {"cancelled annotations": cancelled})
     field = _choose(path, [(key, results) for key, _, results, _ in given], choice.field)
     labels = [_value(path, key, results, field) for key, _, results, _ in given]
-    return pa.table(
-        {
-            "task": pa.array([key for key, *_ in given], pa.string()),
-            "worker": pa.array([worker for _, worker, *_ in given], pa.string()),
-            "label": label_column(labels),
-            TIME: pa.array([time for *_, time in given], pa.string()),
-        }
+    columns = {
+        "task": pa.array([key for key, *_ in given], pa.string()),
+        "worker": pa.array([worker for _, worker, *_ in given], pa.string()),
+        "label": labels_of(path, field, labels, sets=choice.sets),
+    }
+    return with_times(columns, [time for *_, time in given])
+
+
+def labels_of(path: Path, field: str, answers: Sequence[Any], *, sets: bool) -> pa.Array:
+    """Return the column of labels; a set of an annotation without a choice is empty."""
+    labels = label_column(answers, several=sets)
+    if not (sets and pa.types.is_list(labels.type) and labels.null_count):
+        return labels
+    warnings.warn(
+        QuietcrowdWarning(
+            "formats.nothing-chosen", path=path, field=field, count=labels.null_count
+        ),
+        stacklevel=2,
     )
+    return label_column([[] if one is None else one for one in answers], several=True)
 
 
 def holds_truths(path: Path) -> bool:

@@ -34,7 +34,7 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     held = tuple(name for name in (ID, TASK, ANNOTATOR, field, CREATED, UPDATED) if name in names)
     table = csv.read(path, held)
     columns = {name: table[name].to_pylist() for name in held}
-    return read_columns(path, columns, field, packed=True)
+    return read_columns(path, columns, field, packed=True, sets=choice.sets)
 
 
 def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:

@@ -12,17 +12,15 @@ import pyarrow as pa
 
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats.columns import (
-    TIME,
     Choice,
     check_plain_columns,
     choose_field,
-    iso_time,
-    label_column,
     reject_truths,
 )
 from quietcrowd.formats.jsonl import read_records
-from quietcrowd.formats.platforms.label_studio import Pseudonyms, write_records
+from quietcrowd.formats.platforms.label_studio import Pseudonyms, labels_of, write_records
 from quietcrowd.formats.platforms.label_studio_results import KINDS, answer_of, is_id, make_result
+from quietcrowd.formats.times import with_times
 
 NAME = "Label Studio JSON_MIN"
 
@@ -43,7 +41,7 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     field = question_of(path, names, choice.field)
     held = (ID, TASK, ANNOTATOR, field, CREATED, UPDATED)
     columns = {name: [record.get(name) for record in records] for name in held}
-    return read_columns(path, columns, field, packed=False)
+    return read_columns(path, columns, field, packed=False, sets=choice.sets)
 
 
 def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
@@ -76,6 +74,7 @@ def read_columns(
     field: str,
     *,
     packed: bool,
+    sets: bool,
 ) -> pa.Table:
     """Return answers; tasks are named by ``task`` if it corresponds one to one to ``id``."""
     for place, row in enumerate(zip(columns[ID], columns[ANNOTATOR], strict=True)):
@@ -98,16 +97,12 @@ def read_columns(
             ) from None
     empty = [None] * len(labels)
     times = zip(columns.get(UPDATED, empty), columns.get(CREATED, empty), strict=True)
-    return pa.table(
-        {
-            "task": pa.array(_keys(columns[ID], columns.get(TASK)), pa.string()),
-            "worker": pa.array(map(str, columns[ANNOTATOR]), pa.string()),
-            "label": label_column(labels),
-            TIME: pa.array(
-                [iso_time(updated or created) for updated, created in times], pa.string()
-            ),
-        }
-    )
+    answers = {
+        "task": pa.array(_keys(columns[ID], columns.get(TASK)), pa.string()),
+        "worker": pa.array(map(str, columns[ANNOTATOR]), pa.string()),
+        "label": labels_of(path, field, labels, sets=sets),
+    }
+    return with_times(answers, [updated or created for updated, created in times])
 
 
 def _keys(ids: list[Any], tasks: list[Any] | None) -> list[str]:
@@ -151,7 +146,7 @@ def _read_short(cell: Any, *, packed: bool = False) -> Any:
     if packed and isinstance(cell, str):
         cell = unpack(cell)
     if cell is None or isinstance(cell, str):
-        return cell or None
+        return [cell] if cell else None
     values = cell if isinstance(cell, list) else [cell]
     answers = [answer_of(values[0], key) for key in KINDS.values()] if len(values) == 1 else []
     found = [answer for answer in answers if answer is not None]

@@ -16,7 +16,6 @@ from attrs import frozen
 from quietcrowd.formats.columns import (
     Choice,
     id_text,
-    iso_time,
     label_column,
     label_text,
     reject_truths,
@@ -24,6 +23,7 @@ from quietcrowd.formats.columns import (
 )
 from quietcrowd.formats.jsonl import dicts, object_in, objects_in, read_objects
 from quietcrowd.formats.questions import Question, choose_question
+from quietcrowd.formats.times import with_times
 
 NAME = "Labelbox export"
 
@@ -79,14 +79,14 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     warn_left_out(path, {"skipped labels": len(mine) - len(done)})
     answers = [_answer(path, label, question) for label in done]
     checklist = any(isinstance(answer, list) for answer in answers)
-    times = [iso_time(_details(path, label).get("created_at")) for label in done]
-    return pa.table(
+    times = [_details(path, label).get("created_at") for label in done]
+    return with_times(
         {
             "task": pa.array([_task(path, label) for label in done], pa.string()),
             "worker": pa.array([_worker(path, label) for label in done], pa.string()),
             "label": label_column(answers, several=checklist),
-            "time": pa.array(times, pa.string()),
-        }
+        },
+        times,
     )
 
 

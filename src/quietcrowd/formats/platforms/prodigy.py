@@ -13,16 +13,15 @@ from attrs import frozen
 
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats.columns import (
-    TIME,
     Choice,
     choose_field,
     id_text,
-    iso_time,
     label_column,
     reject_truths,
     warn_left_out,
 )
 from quietcrowd.formats.jsonl import read_objects
+from quietcrowd.formats.times import with_times
 
 NAME = "Prodigy annotations"
 
@@ -62,14 +61,12 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     if field == _CHOICE:
         _check_options(path, tasks, rows)
     answers = [_chosen(path, one) if field == _CHOICE else how for one, how in kept]
-    return pa.table(
-        {
-            "task": pa.array(tasks, pa.string()),
-            "worker": pa.array([_worker(path, one) for one in rows], pa.string()),
-            "label": label_column(answers, several=any(map(_is_multiple, mine))),
-            TIME: pa.array([iso_time(one.record.get("_timestamp")) for one in rows], pa.string()),
-        }
-    )
+    columns = {
+        "task": pa.array(tasks, pa.string()),
+        "worker": pa.array([_worker(path, one) for one in rows], pa.string()),
+        "label": label_column(answers, several=choice.sets or any(map(_is_multiple, mine))),
+    }
+    return with_times(columns, [one.record.get("_timestamp") for one in rows])
 
 
 def _annotation(place: str, record: Mapping[str, Any]) -> _Annotation:

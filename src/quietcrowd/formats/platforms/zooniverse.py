@@ -19,12 +19,12 @@ from quietcrowd.formats import csv
 from quietcrowd.formats.columns import (
     Choice,
     id_text,
-    iso_time,
     label_column,
     label_text,
     warn_left_out,
 )
 from quietcrowd.formats.questions import Question, choose_question
+from quietcrowd.formats.times import with_times
 from quietcrowd.validation import parse_json
 
 NAME = "Zooniverse classifications"
@@ -64,14 +64,14 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     if "label" in wanted and "worker" not in wanted:
         return _truths(path, rows, choice)
     answered = _answered(path, rows, choice)
-    times = [iso_time(row.cells.get("created_at") or None) for row, _ in answered]
-    return pa.table(
+    times = [row.cells.get("created_at") or None for row, _ in answered]
+    return with_times(
         {
             "task": pa.array([_task(path, row) for row, _ in answered], pa.string()),
             "worker": pa.array([_worker(path, row) for row, _ in answered], pa.string()),
             "label": _column([label for _, label in answered]),
-            "time": pa.array(times, pa.string()),
-        }
+        },
+        times,
     )
 
 
