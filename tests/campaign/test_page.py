@@ -81,7 +81,7 @@ def test_the_page(run, tmp_path, monkeypatch):
         assert len(links) == 20
         assert f"/dashboard/{names['ID']}#c=qcd_" in play(look)
         on_terminal, from_file, show, leave = worker
-        assert on_terminal[0] == "answer"
+        assert on_terminal[:2] == ["worker", "answer"]
         for place, link in enumerate(links[:4]):
             names["LINK"] = link
             play(from_file, "--folder", tmp_path / f"device{place}")
@@ -95,9 +95,11 @@ def test_the_page(run, tmp_path, monkeypatch):
         assert found["participants"] == 4
         play(found_truths)
         assert set(pd.read_csv("truths.csv")["task"]) == {"t1", "t7"}
-        exclude, erase, revoke, reports, infer, divide, pass_over, truths, listing, delete = more
+        exclude, include, erase, revoke, reports, infer, divide, pass_over, *rest = more
+        truths, listing, delete = rest
         names["WORKER"], names["LINK"] = found["workers"][0]["worker"], links[10]
         assert play(exclude) == f"{names['WORKER']}  excluded"
+        assert play(include) == "", "no worker is excluded"
         play(erase, "--yes")
         # without who was erased: others follow
         assert in_time(lambda: there_are_results(names["ID"]), every=0.1)

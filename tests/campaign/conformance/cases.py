@@ -176,6 +176,10 @@ def without(key):
     return lambda config: config.pop(key)
 
 
+_GUARANTEED = {"answer_epsilon": "epsilon", "worker_epsilon": "total_epsilon"}
+"""Names of a configuration's losses in `PrivacyGuarantee`, if they differ."""
+
+
 def claiming(loss, *figures):
     """Return what lets a configuration claim another loss, in its sentences as well."""
 
@@ -184,7 +188,7 @@ def claiming(loss, *figures):
         mechanism = Mechanism.from_dict(config["mechanism"])
         answers, tasks = config["answers_per_participant"], config["tasks"]
         honest = mechanism.guarantee(answers=answers, tasks=tasks)
-        said = {name.replace("answer_", ""): loss for name in figures}
+        said = {_GUARANTEED.get(name, name): loss for name in figures}
         config["consent"] = agreed_sentences(evolve(honest, **said), Promises.of(config))
 
     return change
