@@ -88,7 +88,7 @@ the six sets.
 """
 
 REAL_HEAD = """
-## From the sets' own answers
+## From the real answers of the sets
 
 Each task returns its real answers in a random order, until there are no more. Hard tasks remain
 hard, and the most uncertain tasks run out of answers.

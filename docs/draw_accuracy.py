@@ -1,7 +1,7 @@
 """Write the tables of accuracy in ``docs/results.md`` from ``docs/truth-under-noise.md``.
 
-``python docs/draw_accuracy.py`` copies figures and computes none; a test fails where it was not run
-after a new measurement.
+``python docs/draw_accuracy.py`` copies numbers. A test fails if it was not run after a new
+measurement.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def cells(page: str, section: str) -> dict[tuple[str, str], list[str]]:
 
 
 def figure(measured: str) -> str:
-    """Return a figure without what stands behind it, as its standard error."""
+    """Return a number without its standard error."""
     return measured.split(maxsplit=1)[0]
 
 
@@ -61,7 +61,7 @@ def tables(page: str) -> str:
 
 
 def with_tables(results: str, page: str) -> str:
-    """Return the page with the present figures."""
+    """Return the page with new tables."""
     return TABLES.sub(lambda _: tables(page), results, count=1)
 
 

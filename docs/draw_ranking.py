@@ -30,12 +30,12 @@ DIFFER, PRIORS = (0.5, 1.0, 2.5), (1.25, 2.5, 5.0)
 
 
 def crowd(pairs: str, differ: float, rng: np.random.Generator) -> tuple[np.ndarray, qc.Answers]:
-    """Return scores of items, and one comparison of each worker, drawn by the model."""
+    """Simulate scores of items, and one comparison per worker, according to the model."""
     scores = rng.normal(0, differ, ITEMS)
     if pairs == "any two":
         left = rng.integers(0, ITEMS, REPORTS)
         right = (left + rng.integers(1, ITEMS, REPORTS)) % ITEMS
-    else:  # up to three places apart in an order that somebody guessed
+    else:  # up to three places apart in a rough order
         order = np.argsort(scores + rng.normal(0, differ, ITEMS))
         first = rng.integers(0, ITEMS - 3, REPORTS)
         left, right = order[first], order[first + rng.integers(1, 4, REPORTS)]
@@ -50,17 +50,17 @@ def crowd(pairs: str, differ: float, rng: np.random.Generator) -> tuple[np.ndarr
 
 
 def reports_of(answers: qc.Answers, epsilon: float | None, rng: np.random.Generator):
-    """Return what the devices send: reports, or the answers where there is no privacy."""
+    """Return the reports of the devices, or the answers if there is no privacy."""
     if epsilon is None:
         return answers
     return qc.RandomizedResponse(domain=SIDES, epsilon=epsilon).simulate(answers, random_state=rng)
 
 
-def share_of_wins(data) -> dict[str, float]:
-    """Return each item's mean share of wins, the noise taken out of every report."""
-    plain = isinstance(data, qc.Answers)
-    table = data if plain else data.table
-    distribution = np.eye(2) if plain else data.mechanism.channel.probabilities
+def fraction_of_wins(data) -> dict[str, float]:
+    """Return the fraction of wins per item, corrected for the noise."""
+    non_private = isinstance(data, qc.Answers)
+    table = data if non_private else data.table
+    distribution = np.eye(2) if non_private else data.mechanism.channel.probabilities
     frame = table.to_frame()
     pairs = frame["task"].str.split(" | ", regex=False, expand=True)
     for_left = ((frame["label"] == "left") - distribution[1, 0]) / (
@@ -76,7 +76,7 @@ def agreement(found: dict[str, float], scores: np.ndarray) -> float:
 
 
 def of_ranking(ranking: Ranking, scores: np.ndarray) -> tuple[float, float]:
-    """Return Kendall's tau, and the share of intervals that hold the score."""
+    """Return Kendall's tau and the coverage of the intervals."""
     frame = ranking.to_frame().astype({"item": int}).set_index("item").sort_index()
     true = scores - scores.mean()
     inside = (frame["low"] <= true) & (true <= frame["high"])
@@ -84,12 +84,12 @@ def of_ranking(ranking: Ranking, scores: np.ndarray) -> tuple[float, float]:
 
 
 def shown(values: list[float]) -> str:
-    """Return a mean over draws and its standard error."""
+    """Format a mean over draws and its standard error."""
     return f"{np.mean(values):.3f} ± {np.std(values, ddof=1) / np.sqrt(len(values)):.3f}"
 
 
 def accuracies(draws: int = DRAWS) -> str:
-    """Return the table of how well items are ranked."""
+    """Return the table of accuracies in Markdown."""
     lines = [
         "| pairs | ε | `BradleyTerry` | fraction of wins | random order | interval coverage |",
         "|---|---|---|---|---|---|",
@@ -101,10 +101,10 @@ def accuracies(draws: int = DRAWS) -> str:
                 rng = np.random.default_rng([draw, PAIRS.index(pairs)])
                 scores, answers = crowd(pairs, 1.0, rng)
                 data = reports_of(answers, epsilon, rng)
-                tau, held = of_ranking(qc.BradleyTerry().fit(data), scores)
-                wins = agreement(share_of_wins(data), scores)
+                tau, covered = of_ranking(qc.BradleyTerry().fit(data), scores)
+                wins = agreement(fraction_of_wins(data), scores)
                 guess = float(kendalltau(rng.permutation(ITEMS), scores).statistic)
-                for cell, value in zip(cells, (tau, wins, guess, held), strict=True):
+                for cell, value in zip(cells, (tau, wins, guess, covered), strict=True):
                     cell.append(value)
             label = "no privacy" if epsilon is None else f"{epsilon:g}"
             lines.append(f"| {pairs} | {label} | {' | '.join(map(shown, cells))} |")
@@ -112,7 +112,7 @@ def accuracies(draws: int = DRAWS) -> str:
 
 
 def priors(draws: int = DRAWS) -> str:
-    """Return the table of what the spread of the prior does, at epsilon 1."""
+    """Return the table of the effect of the prior at epsilon 1."""
     columns = [f"{what}, {prior:g}" for prior in PRIORS for what in ("tau", "coverage")]
     lines = [
         f"| standard deviation of scores | {' | '.join(columns)} |",
