@@ -35,7 +35,8 @@ _COMMAND = Advice(
     missing="Drop the row with --drop-invalid.",
     outside="Name it with --labels, --levels or --between, or drop the row with --drop-invalid.",
     twice="Pass --duplicates last or --duplicates first, or drop them.",
-    column="Name the columns of answers with --columns TASK,WORKER,LABEL.",
+    column="Name the columns of answers with --columns TASK,WORKER,LABEL. If columns are questions "
+    "or workers, use convert --wide first.",
 )
 
 ADVICE: Mapping[AdviceName, Advice] = MappingProxyType(
@@ -45,7 +46,8 @@ ADVICE: Mapping[AdviceName, Advice] = MappingProxyType(
             outside='Pass a domain that contains it, or drop the row with out_of_domain="skip".',
             twice='Pass duplicates="last" or duplicates="first" (on the command line: '
             "--duplicates last), or drop them.",
-            column="Name the columns of answers with task=, worker= and label=.",
+            column="Name the columns of answers with task=, worker= and label=. If columns are "
+            "questions or workers, use Answers.from_wide (on the command line: convert --wide).",
             empty="If this is intended, list all ids with tasks= and workers=.",
         ),
         "frame": Advice(

@@ -317,6 +317,93 @@ class Answers:
         return cls.from_frame(table, SIDES, *table.column_names, duplicates=duplicates)
 
     @classmethod
+    def from_wide(
+        cls,
+        frame: Any,
+        domain: Domain,
+        *,
+        worker: str | None = None,
+        task: str | None = None,
+        questions: str | Iterable[str] | None = None,
+        ignore: str | Iterable[str] = (),
+        rejected: bool = False,
+        missing: Iterable[str] = MISSING,
+        **options: Any,
+    ) -> Answers:
+        """Read answers from a table with a row per worker or a column per worker.
+
+        Empty cells are missing answers. Exports of Google Forms, Qualtrics, KoboToolbox, ODK and
+        studies on Prolific need neither `worker` nor `task`.
+
+        Parameters
+        ----------
+        frame : pandas, Polars or PyArrow dataframe
+            One row per respondent and one column per question, or one row per task and one column
+            per worker. Ids are in a column, not in the index.
+        domain : Domain
+            Domain of the answers to all questions that are read.
+        worker : str, optional
+            Column of workers, if a row is a worker. If a survey without one is recognized, or all
+            columns are questions, rows are numbered from 1.
+        task : str, optional
+            Column of tasks, if a row is a task and each of the other columns is a worker.
+        questions : str or iterable of str, optional
+            Columns of answers, if a row is a worker: names or patterns such as ``"stim_*"``.
+            Default: all others.
+        ignore : str or iterable of str
+            Names or patterns of columns that contain no answers.
+        rejected : bool
+            Whether to include test responses, and those that were not finished or approved.
+        missing : iterable of str
+            See `from_frame`; such a cell is empty.
+        **options
+            See `from_frame`. Repeated responses of a worker are in order of time, if a survey has
+            times.
+
+        Raises
+        ------
+        AnswerError
+            If ids or questions are uncertain, an id is missing, the options of a question have
+            columns, or as in `from_frame`. The message names row and column of the wide table.
+        ParameterError
+            If a column does not exist, or parameters exclude each other.
+
+        Warns
+        -----
+        ChangedValuesWarning
+            See `from_frame`.
+        DroppedRowsWarning
+            If responses or questions are not read.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from quietcrowd.domains import Categorical
+        >>> frame = pd.DataFrame({"id": ["a", "b"], "q1": ["no", "yes"], "q2": ["no", ""]})
+        >>> Answers.from_wide(frame, Categorical(["no", "yes"]), worker="id").to_frame()
+          task worker label
+        0   q1      a    no
+        1   q1      b   yes
+        2   q2      a    no
+        """
+        from quietcrowd.wide import answer_rows
+
+        if not isinstance(domain, Domain):
+            raise ParameterError("answers.not-a-domain", domain=domain)
+        table = answer_rows(
+            frame,
+            domain,
+            skip=options.get("out_of_domain") == "skip",
+            worker=worker,
+            task=task,
+            questions=questions,
+            ignore=ignore,
+            rejected=rejected,
+            missing=missing,
+        )
+        return cls.from_frame(table, domain, missing=missing, **options)
+
+    @classmethod
     def from_label_sets(
         cls,
         frame: Any,

@@ -27,6 +27,7 @@ from quietcrowd.commands.files import (
 )
 from quietcrowd.commands.partition import StoreOptions
 from quietcrowd.commands.printing import counted, note, print_frame
+from quietcrowd.commands.wide import WideOptions
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.formats import FORMATS, check_target, read_reports, read_table, write_table
 from quietcrowd.formats.answers import (
@@ -56,7 +57,9 @@ STORE = "store"
 _OF_DESCRIPTION = ("gold", "as_json")
 _OF_FILES = (
     *("from_format", "question", "include_rejected", "label_config", "multi_label", "separator"),
+    "wide",
 )
+_OF_WIDE = ("worker", "task", "questions", "ignore")
 _OF_STORE = (
     *("labels", "levels", "between", "non_private", "duplicates", "drop_invalid"),
     *("partitions", "campaign"),
@@ -84,7 +87,7 @@ class DescriptionOptions:
 
 
 @command()
-class Convert(StoreOptions, DescriptionOptions):
+class Convert(WideOptions, StoreOptions, DescriptionOptions):
     """Convert answers, reports or truths into another format.
 
     It overwrites nothing. Paired comparisons with columns worker, left, right and label become
@@ -103,6 +106,8 @@ class Convert(StoreOptions, DescriptionOptions):
     Example: quietcrowd convert tags.csv questions.csv --multi-label cat,dog,tree
 
     Example: quietcrowd convert reports.parquet big --to store
+
+    Example: quietcrowd convert study.csv answers.csv --wide --worker id --questions 'stim_*'
 
     Example: quietcrowd convert january.parquet february.parquet big --to store
     --non-private --labels no,yes
@@ -146,6 +151,8 @@ class Convert(StoreOptions, DescriptionOptions):
                 self.paths[0], self.gold, self.columns, self.question, as_json=self.as_json
             )
             return
+        if not self.wide and (given := given_options(self, _OF_WIDE)):
+            raise ParameterError("commands.option-requires", option=given[0], required="--wide")
         if given := given_options(self, _OF_DESCRIPTION):
             raise ParameterError("commands.option-requires", option=given[0], required="--describe")
         if self.to_format == STORE:
@@ -191,8 +198,7 @@ class Convert(StoreOptions, DescriptionOptions):
             table, what = self._read(source)
             _write_plain(table, what, target, to_format, self.label_config)
             return
-        asked = (self.question, self.columns, self.include_rejected, self.multi_label)
-        if asked != (None, options.USUAL_COLUMNS, False, None):
+        if given_options(self, ("question", "columns", "include_rejected", "multi_label", "wide")):
             raise ParameterError("commands.options-need-non-private-answers")
         _convert_reports(source, target, (self.from_format, to_format), self.label_config)
 
@@ -200,7 +206,14 @@ class Convert(StoreOptions, DescriptionOptions):
         choice = Choice(field=self.question, rejected=self.include_rejected)
         sets = self.multi_label is not None
         intake = Intake(options.missing_marks(self.missing))
-        table, what = _read(source, self.from_format, self.columns, choice, intake, sets=sets)
+        if self.wide:
+            self._reject_options("--wide", ("question", "columns"))
+            table = self.read_wide(
+                source, self.from_format, intake, rejected=self.include_rejected, sets=sets
+            )
+            what = "answer"
+        else:
+            table, what = _read(source, self.from_format, self.columns, choice, intake, sets=sets)
         if self.multi_label is None:
             return table, what
         if what != "answer":

@@ -43,9 +43,9 @@ def read_answers(
     file_format : str, optional
         ``csv``, ``parquet``, ``jsonl``, ``excel``, ``mturk``, ``toloka``, ``label-studio``,
         ``label-studio-min``, ``label-studio-csv``, ``prodigy``, ``doccano``, ``argilla``,
-        ``limesurvey``, ``zooniverse``, ``labelbox``, ``kili``, ``mturk-api``, ``sagemaker``,
-        ``appen`` or ``hugging-face``. Default: determined by suffix and header, except
-        ``hugging-face``.
+        ``limesurvey``, ``qualtrics``, ``zooniverse``, ``labelbox``, ``kili``, ``mturk-api``,
+        ``sagemaker``, ``appen`` or ``hugging-face``. Default: determined by suffix and header,
+        except ``hugging-face``.
     field : str, optional
         The question, if a platform's file has several.
     rejected : bool

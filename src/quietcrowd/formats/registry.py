@@ -13,9 +13,11 @@ from attrs import evolve, frozen
 
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.formats import files
-from quietcrowd.formats.columns import Choice, in_time_order, resolve
+from quietcrowd.formats.columns import Choice, in_time_order, resolve, warn_left_out
 from quietcrowd.frames import ALIASES, as_frame, mark_of
+from quietcrowd.header_rows import without_header_rows
 from quietcrowd.validation import did_you_mean, one_line
+from quietcrowd.wide_columns import QUALTRICS
 
 
 @frozen
@@ -149,6 +151,15 @@ FORMATS: Mapping[str, Format] = {
             written=False,
         ),
         Format(
+            "qualtrics",
+            "platforms.qualtrics",
+            (*_CSV, *_TSV),
+            within=("csv",),
+            marks=QUALTRICS.marks,
+            unless=("task", "label"),
+            written=False,
+        ),
+        Format(
             "mturk-api",
             "platforms.mturk_api",
             (*_JSON, *_JSONL),
@@ -278,9 +289,25 @@ def read_table(
     elif choice != Choice():
         raise ParameterError("formats.options-of-platforms", path=path)
     else:
-        table = _read(path, kind, kind.load().read, columns)
+        table, skipped = without_header_rows(_read(path, kind, kind.load().read, columns))
+        warn_left_out(path, {"further rows of a Qualtrics header": skipped})
     for name in columns[:-1] if sets else columns:
         _check_cells(path, table.schema, name)
+    return table
+
+
+def read_columns(path: Path, *, file_format: str | None = None) -> pa.Table:
+    """Return all columns of a table, also of a platform that writes a row per worker.
+
+    Raises ParameterError for files of other platforms; other exceptions are those of `read_table`.
+    """
+    kind = _format_inside(path, file_format)
+    if kind.name == "qualtrics":
+        kind = FORMATS["csv"]
+    if kind.platform:
+        raise ParameterError("formats.platform-not-wide", path=path, title=kind.title)
+    names: list[str] = _read(path, kind, kind.load().names)
+    table: pa.Table = _read(path, kind, kind.load().read, tuple(names))
     return table
 
 

@@ -1,0 +1,323 @@
+"""Wide tables: a row per worker and a column per question, or a row per task.
+
+Empty cells are missing answers and leave no row.
+"""
+
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import frozen
+
+from quietcrowd.answer_errors import plain_type
+from quietcrowd.domains import Domain
+from quietcrowd.exceptions import AnswerError, DroppedRowsWarning
+from quietcrowd.frames import as_frame, column_of
+from quietcrowd.header_rows import MOST_ROWS, header_rows
+from quietcrowd.intake import Intake, check_ids, decoded
+from quietcrowd.wide_columns import Layout, Options, Questions, find_layout, matches
+
+_ISO_TIME = r"^\d{4}-\d\d-\d\d([ T]|$)"
+_TICKED, _UNTICKED = ("1", "1.0", "true", "True", "TRUE"), ("0", "0.0", "false", "False", "FALSE")
+
+Columns: TypeAlias = dict[str, pa.ChunkedArray]
+
+
+@frozen(kw_only=True, eq=False)
+class LongRows:
+    """The answers of a wide table, one per row.
+
+    Attributes
+    ----------
+    table : pyarrow.Table
+        Columns ``task``, ``worker`` and ``label``. Labels are lists if options have columns.
+    rows : ndarray of int
+        Row of each answer in the wide table, from 0 below the header.
+    layout : Layout
+        Roles of the columns of the wide table.
+    questions, unread : mapping
+        Questions that were read, and those that were not because only some have columns of options.
+    empty : int
+        Number of cells without an answer.
+    dropped : mapping
+        Numbers of dropped responses by reason.
+    """
+
+    table: pa.Table
+    rows: npt.NDArray[np.intp]
+    layout: Layout
+    questions: Questions
+    unread: Questions
+    empty: int
+    dropped: Mapping[str, int]
+
+
+def long_rows(
+    frame: Any,
+    *,
+    worker: str | None = None,
+    task: str | None = None,
+    questions: Iterable[str] | None = None,
+    ignore: Iterable[str] = (),
+    rejected: bool = False,
+    sets: bool = False,
+    intake: Intake | None = None,
+    known: Iterable[Any] = (),
+) -> LongRows:
+    """Return the answers in a wide table.
+
+    `sets` prefers questions with columns of options, and leaves texts with several labels as they
+    are. `intake` checks cells, except `known` labels. Other parameters and exceptions are those of
+    `Answers.from_wide`.
+    """
+    native = as_frame(_with_text_names(frame))
+    skipped, import_ids = header_rows(native.columns, native.head(MOST_ROWS).rows())
+    layout = find_layout(
+        native.columns,
+        worker=worker,
+        task=task,
+        questions=questions,
+        ignore=ignore,
+        import_ids=import_ids,
+    )
+    chosen, unread = _of_one_kind(layout.questions, certain=questions is not None, sets=sets)
+    source = _Source(frame=native[skipped:], first=skipped, intake=intake, known=known)
+    table, rows, dropped = _responses(source, layout, chosen, rejected=rejected, sets=sets)
+    labels = _of_one_type({name: _labels(table, name, chosen[name]) for name in chosen})
+    filled = np.stack([_is_filled(column) for column in labels.values()])
+    answered = np.asarray(filled.any(axis=0))
+    ids = _ids(table, layout, rows, answered).combine_chunks()
+    if intake is not None and layout.id is not None:
+        intake.ids(pa.chunked_array([ids]).filter(pa.array(answered)), layout.id, first=skipped)
+    names = pa.array(np.repeat(np.array(list(labels), object), len(rows)), pa.string())
+    others = pa.concat_arrays([ids] * len(labels))
+    long = pa.table(
+        {
+            "task": names if layout.by_worker else others,
+            "worker": others if layout.by_worker else names,
+            "label": pa.concat_arrays([column.combine_chunks() for column in labels.values()]),
+        }
+    )
+    places = np.arange(filled.size).reshape(filled.shape)
+    by_task = (places if layout.by_worker else places.T).ravel()
+    order = by_task[filled.ravel()[by_task]]
+    return LongRows(
+        table=long.take(order),
+        rows=np.tile(rows, len(labels))[order],
+        layout=layout,
+        questions=chosen,
+        unread=unread,
+        empty=int((~filled).sum()),
+        dropped=dropped,
+    )
+
+
+def answer_rows(
+    frame: Any, domain: Domain, *, skip: bool, missing: Iterable[str], **choice: Any
+) -> pa.Table:
+    """Return the table of `long_rows`, whose labels are in the domain, or skipped later.
+
+    Warns of changed values, and of responses and questions that were not read.
+    """
+    intake = Intake(missing)
+    found = long_rows(frame, intake=intake, known=getattr(domain, "labels", ()), **choice)
+    reject_sets(found)
+    column = found.table["label"]
+    inside = np.ones(len(column), bool) if skip else domain.encode(column)[1]
+    if not inside.all():
+        place = int(np.argmin(inside))
+        raise AnswerError(
+            "wide.answer-outside-domain",
+            row=found.rows[place],
+            name=found.table["task" if found.layout.by_worker else "worker"][place].as_py(),
+            value=column[place].as_py(),
+            domain=domain.describe(),
+        )
+    intake.warn()
+    reasons = "; ".join(f"{what}: {count:,}" for what, count in found.dropped.items() if count)
+    if reasons:
+        warnings.warn(DroppedRowsWarning("wide.rows-dropped", reasons=reasons), stacklevel=3)
+    warn_unread(found)
+    return found.table
+
+
+def reject_sets(found: LongRows) -> None:
+    """Raise AnswerError if labels are lists because options have columns."""
+    for name, options in found.questions.items():
+        if options is not None:
+            listed = ",".join(f'"{one}"' if "," in one else one for one in options)
+            raise AnswerError("wide.several-options", name=name, options=listed)
+
+
+def warn_unread(found: LongRows) -> None:
+    """Warn of questions that were not chosen by the caller and not read."""
+    if found.unread:
+        names = ", ".join(map(repr, found.unread))
+        warnings.warn(DroppedRowsWarning("wide.questions-unread", names=names), stacklevel=4)
+
+
+def _with_text_names(frame: Any) -> Any:
+    """Convert the names of a pandas frame to texts; in a pivot table they may be numbers."""
+    return frame.set_axis(map(str, frame.columns), axis=1) if hasattr(frame, "set_axis") else frame
+
+
+def _of_one_kind(questions: Questions, *, certain: bool, sets: bool) -> tuple[Questions, Questions]:
+    """Return the questions to read, and others: either all have columns of options, or none."""
+    single = {name: None for name, options in questions.items() if options is None}
+    several = {name: options for name, options in questions.items() if options is not None}
+    if not single or not several:
+        return questions, {}
+    if certain:
+        names = (", ".join(map(repr, some)) for some in (several, single))
+        raise AnswerError("wide.questions-of-two-kinds", several=next(names), single=next(names))
+    return (several, single) if sets else (single, several)
+
+
+@frozen(kw_only=True, eq=False)
+class _Source:
+    """The rows of a wide table below the header, the first row's number, and checks of cells."""
+
+    frame: Any
+    first: int
+    intake: Intake | None
+    known: Iterable[Any]
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        return column_of(self.frame, name)
+
+    def ids(self, name: str) -> pa.ChunkedArray:
+        column = self.column(name)
+        return column if self.intake is None else self.intake.names(column, name)
+
+    def answers(self, name: str) -> pa.ChunkedArray:
+        column = self.column(name)
+        if self.intake is None:
+            return column
+        return decoded(self.intake.encoded(column, name, self.known, first=self.first))
+
+
+def _responses(
+    source: _Source, layout: Layout, questions: Questions, *, rejected: bool, sets: bool
+) -> tuple[pa.Table, npt.NDArray[np.intp], Mapping[str, int]]:
+    """Return the responses in order of time, their rows, and how many were dropped by reason."""
+    survey, names = layout.survey, source.frame.columns
+    rules = [
+        (name, cells, reason)
+        for pattern, cells, reason in (survey.rejected if survey and not rejected else ())
+        for name in names
+        if matches(pattern, name)
+    ]
+    times = [name for name in names if survey and matches(survey.time, name)]
+    columns = {name: source.column(name) for name in (*(rule[0] for rule in rules), *times[:1])}
+    for name, options in questions.items():
+        if options is not None:
+            columns |= {column: source.column(column) for column in options.values()}
+        else:
+            columns[name] = source.column(name) if sets else source.answers(name)
+    if layout.id is not None:
+        columns[layout.id] = source.ids(layout.id)
+    table, dropped = pa.table(columns), {}
+    rows = np.arange(len(table)) + source.first
+    for name, cells, reason in rules:
+        found = pc.match_substring_regex(table[name].cast(pa.string()), f"^(?:{cells})$")
+        good = pc.invert(pc.fill_null(found, False))
+        dropped[reason] = len(table) - pc.sum(good).as_py() if len(table) else 0
+        table, rows = table.filter(good), rows[good.to_numpy()]
+    order = _by_time(table, layout.id, times)
+    return table.take(order), rows[order], dropped
+
+
+def _by_time(table: pa.Table, id_name: str | None, times: list[str]) -> npt.NDArray[np.intp]:
+    """Return the order by time if an id is repeated and times are comparable."""
+    unchanged = np.arange(len(table))
+    if id_name is None or not times or len(table[id_name].unique()) == len(table):
+        return unchanged
+    column = table[times[0]]
+    text = pa.types.is_string(plain_type(column.type))
+    if text and not pc.all(pc.match_substring_regex(column, _ISO_TIME)).as_py():
+        return unchanged
+    sent = column.to_pylist()
+    return np.array(sorted(unchanged, key=lambda row: (sent[row] is not None, sent[row])))
+
+
+def _ids(
+    table: pa.Table, layout: Layout, rows: npt.NDArray[np.intp], answered: npt.NDArray[np.bool_]
+) -> pa.ChunkedArray:
+    """Return the ids of all rows; those with answers must have one."""
+    if layout.id is None:
+        return pa.chunked_array([pa.array(map(str, rows + 1), pa.string())])
+    column = table[layout.id]
+    lacking = answered & ~_is_filled(column)
+    if lacking.any():
+        row = rows[int(np.argmax(lacking))]
+        raise AnswerError("answers.id-missing", row=row, name=layout.id, mark="")
+    check_ids(column.filter(pa.array(answered)), layout.id)
+    return column
+
+
+def _is_filled(column: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
+    filled = column.is_valid()
+    if pa.types.is_string(plain_type(column.type)):
+        filled = pc.fill_null(pc.not_equal(pc.utf8_trim_whitespace(column), ""), False)
+    return np.asarray(filled)
+
+
+def _labels(table: pa.Table, name: str, options: Options | None) -> pa.ChunkedArray:
+    """Return a column, or the ticked options of each row, None if all cells are empty.
+
+    A ticked option has a 1, or its label.
+    """
+    if options is None:
+        return table[name]
+    cells = [
+        [(text or "").strip() for text in table[column].cast(pa.string()).to_pylist()]
+        for column in options.values()
+    ]
+    marks = {text for column in cells for text in column} <= {"", *_TICKED, *_UNTICKED}
+    sets = []
+    for row in zip(*cells, strict=True):
+        pairs = list(zip(options, row, strict=True))
+        ticked = (
+            [option for option, text in pairs if text in _TICKED]
+            if marks
+            else [text for _, text in pairs if text]
+        )
+        sets.append(ticked if any(row) else None)
+    return pa.chunked_array([pa.array(sets, pa.list_(pa.string()))])
+
+
+def _of_one_type(columns: Columns) -> Columns:
+    """Convert columns to one type: whole numbers, numbers, or texts."""
+    kinds = {plain_type(column.type) for column in columns.values()} - {pa.null()}
+    whole = {name: _as_whole(column) for name, column in columns.items()}
+    if len(kinds) <= 1:
+        target = kinds.pop() if kinds else pa.string()
+    elif not all(map(_is_number, kinds)):
+        columns, target = whole, pa.string()
+    elif any(pa.types.is_floating(column.type) for column in whole.values()):
+        target = pa.float64()
+    else:
+        columns, target = whole, pa.int64()
+    try:
+        return {name: column.cast(target) for name, column in columns.items()}
+    except pa.ArrowException:
+        types = ", ".join(sorted(map(str, kinds)))
+        raise AnswerError("wide.cells-of-several-types", types=types) from None
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def _as_whole(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Convert floats to whole numbers, such as 3.0 in a column with missing answers, if exact."""
+    if not pa.types.is_floating(column.type):
+        return column
+    try:
+        return column.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return column
