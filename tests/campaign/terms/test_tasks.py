@@ -152,9 +152,9 @@ def test_lines_with_data_and_lines_that_are_data():
     ("reader", "content", "told"),
     [
         (CSV, b"\xff", "row 1: the file must be in UTF-8"),
-        (CSV, b"a,a\n1,2\n", "row 1: every column"),
-        (CSV, b"a,\n1,2\n", "row 1: every column"),
-        (CSV, b"", "row 1: every column"),
+        (CSV, b"a,a\n1,2\n", "row 1: column names"),
+        (CSV, b"a,\n1,2\n", "row 1: column names"),
+        (CSV, b"", "row 1: column names"),
         (CSV, b'"task;q;gold"\nsecret;2;3\n', "row 1: the whole header"),
         (CSV, b'"task\tq"\nsecret\n', "row 1: the whole header"),
         (CSV, b"Task,q\nsecret,2\n", "row 1: write task"),
