@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import quietcrowd as qc
-from quietcrowd.comparisons import BETWEEN, SIDES, item_ids, pairs_of
-from quietcrowd.exceptions import AnswerError
+from quietcrowd.comparisons import BETWEEN, SIDES, SIDES_AND_TIE, item_ids, pairs_of
+from quietcrowd.exceptions import AnswerError, ParameterError
 
 COLUMNS = ["worker", "left", "right", "label"]
 
@@ -60,8 +60,10 @@ def test_crowd_kit_may_call_workers_performers():
     [
         (("ann", "tea", "tea", "tea"), "row 1, columns 'left' and 'right': item 'tea' is compared"),
         (("ann", "tea", "milk", "cola"), "row 1, column 'label': 'cola' is neither 'tea' nor"),
-        (("ann", "tea", "milk", "left"), "row 1, column 'label': 'left' is neither"),
-        (("ann", "tea", "milk", None), "row 1, column 'label': no item was chosen. Ties"),
+        (("ann", "tea", "milk", "Left"), "row 1, column 'label': 'Left' is neither"),
+        (("ann", "right", "tea", "right"), "row 1, column 'label': 'right' names one item and"),
+        (("ann", "tea", "milk", "tie"), "row 1, column 'label': 'tie' is neither side"),
+        (("ann", "tea", "milk", None), "row 1, column 'label': no item was chosen. The label of a"),
         (("ann", None, "milk", "milk"), "row 1, column 'left': the cell is empty"),
         (("ann", "tea", None, "tea"), "row 1, column 'right': the cell is empty"),
         ((None, "tea", "milk", "tea"), "row 1, column 'worker': the cell is empty"),
@@ -116,3 +118,50 @@ def test_other_tasks_are_named(name):
 def test_ids_of_items_keep_their_type_where_both_columns_agree():
     assert item_ids(pd.DataFrame({"left": [3, 1], "right": [1, 2]})).to_pylist() == [3, 1, 2]
     assert item_ids(pd.DataFrame({"left": [3], "right": ["x"]})).to_pylist() == ["3", "x"]
+
+
+ARENA = pd.DataFrame(
+    {
+        "question_id": [1, 2, 3, 4],
+        "model_a": ["lark", "wren", "lark", "wren"],
+        "model_b": ["wren", "finch", "finch", "lark"],
+        "winner": ["model_a", "model_b", "tie", "tie (bothbad)"],
+        "judge": ["ann", "ann", "bob", "bob"],
+    }
+)
+
+
+def test_results_of_an_arena_are_comparisons():
+    answers = qc.Answers.from_comparisons(ARENA, ties="keep")
+    assert answers.domain == SIDES_AND_TIE
+    assert answers.to_frame().to_numpy().tolist() == [
+        ["lark | wren", "ann", "left"],
+        ["wren | finch", "ann", "right"],
+        ["lark | finch", "bob", "tie"],
+        ["wren | lark", "bob", "tie"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "side"),
+    [("tea", "left"), ("left", "left"), ("right", "right"), ("Draw", "tie"), ("both_bad", "tie")],
+)
+def test_a_label_is_an_item_or_a_side_or_a_tie(chosen, side):
+    answers = qc.Answers.from_comparisons(frame_of(("ann", "tea", "milk", chosen)), ties="keep")
+    assert answers.to_frame()["label"].tolist() == [side]
+
+
+def test_an_item_may_be_called_tie():
+    answers = qc.Answers.from_comparisons(frame_of(("ann", "scarf", "tie", "tie")), ties="keep")
+    assert answers.to_frame()["label"].tolist() == ["right"]
+
+
+def test_a_column_may_name_the_side_that_it_shows():
+    frame = pd.DataFrame({"who": ["ann"], "a": ["x"], "b": ["y"], "won": ["b"]})
+    answers = qc.Answers.from_comparisons(frame, worker="who", left="a", right="b", label="won")
+    assert answers.to_frame()["label"].tolist() == ["right"]
+
+
+def test_what_to_do_with_ties_has_two_names():
+    with pytest.raises(ParameterError, match="ties must be one of"):
+        qc.Answers.from_comparisons(frame_of(GOOD), ties="half")

@@ -26,7 +26,7 @@ from quietcrowd.answer_errors import (
     outside_domain,
     plain_type,
 )
-from quietcrowd.comparisons import SIDES, comparison_rows
+from quietcrowd.comparisons import SIDES, SIDES_AND_TIE, Ties, comparison_rows
 from quietcrowd.domains import Domain, FiniteDomain, Interval
 from quietcrowd.exceptions import AnswerError, NoiseIgnoredWarning, ParameterError
 from quietcrowd.frames import (
@@ -275,6 +275,7 @@ class Answers:
         right: str = "right",
         label: str = "label",
         duplicates: Duplicates = "error",
+        ties: Ties = "error",
     ) -> Answers:
         """Read paired comparisons as answers that any mechanism for labels can randomize.
 
@@ -285,18 +286,25 @@ class Answers:
         Parameters
         ----------
         frame : pandas, Polars or PyArrow dataframe
-            One row per comparison, in the form of crowd-kit: worker, two items, chosen item.
+            One row per comparison, in the form of crowd-kit: worker, two items, chosen item. The
+            label may also be "left" or "right", the name of the chosen item's column, or a tie:
+            "tie", "tie (bothbad)", "both_bad" or "draw", unless an item of the row is so named.
         worker, left, right, label : str
-            Names of the four columns. ``performer`` and ``workerId`` are aliases of ``worker``.
+            Names of the four columns. Aliases are ``performer``, ``workerId`` and ``judge`` of
+            ``worker``, ``model_a`` and ``model_b`` of the items, and ``winner`` of ``label``.
         duplicates : {"error", "first", "last"}
             Treatment of repeated comparisons by a worker of a pair in one order.
+        ties : {"error", "keep"}
+            Treatment of ties. A tie is neither side, so it cannot be randomized as one. ``keep``
+            adds the label "tie" to the domain; `BradleyTerry` counts it half to each item if the
+            comparisons are non-private.
 
         Raises
         ------
         AnswerError
             If a column or a cell is missing, an item is compared with itself, the label is neither
-            item (ties have no label), an item is empty or contains " | ", or as in `from_frame`.
-            The message names row, column and value; rows count from 0.
+            item or is ambiguous, an item is empty or contains " | ", or as in `from_frame`. The
+            message names row, column and value; rows count from 0.
 
         Warns
         -----
@@ -313,8 +321,10 @@ class Answers:
                    task worker  label
         0  tea | coffee    ann  right
         """
-        table = comparison_rows(frame, (worker, left, right, label))
-        return cls.from_frame(table, SIDES, *table.column_names, duplicates=duplicates)
+        check_choice("ties", ties, ("error", "keep"))
+        table = comparison_rows(frame, (worker, left, right, label), ties)
+        domain = SIDES if ties == "error" else SIDES_AND_TIE
+        return cls.from_frame(table, domain, *table.column_names, duplicates=duplicates)
 
     @classmethod
     def from_wide(

@@ -5,7 +5,9 @@ mechanism randomizes one of two public labels.
 """
 
 import warnings
-from typing import Any
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +23,6 @@ from quietcrowd.frames import (
     column_of,
     mark_of,
     positions_by_text,
-    with_usual_names,
 )
 
 BETWEEN = " | "
@@ -30,19 +31,49 @@ BETWEEN = " | "
 SIDES = Categorical(["left", "right"])
 """Domain of the answers."""
 
+SIDES_AND_TIE = Categorical([*SIDES.labels, "tie"])
+"""Domain of non-private answers with ties."""
+
+Ties: TypeAlias = Literal["error", "keep"]
+
+_TIES = ("tie", "tie (bothbad)", "both_bad", "draw")
+"""Labels of a tie, in small letters; the second and third are those of chatbot arenas."""
+
 _COLUMNS = ("worker", "left", "right", "label")
+_ALIASES = ((*ALIASES["worker"], "judge"), ("model_a",), ("model_b",), ("winner",))
 
 
-def comparison_rows(frame: Any, names: tuple[str, str, str, str]) -> pa.Table:
+def comparison_columns(names: Sequence[str]) -> tuple[str, str, str, str]:
+    """Return the columns of comparisons; chatbot arenas call them judge, model_a, model_b, winner.
+
+    A column without an unambiguous other name has its default name.
+    """
+    found = []
+    for name, others in zip(_COLUMNS, _ALIASES, strict=True):
+        meant = [other for other in others if other in names]
+        found.append(meant[0] if name not in names and len(meant) == 1 else name)
+    return found[0], found[1], found[2], found[3]
+
+
+def comparison_rows(frame: Any, names: tuple[str, str, str, str], ties: Ties) -> pa.Table:
     """Return a row per comparison: the pair, the worker and the preferred side."""
+    frame = collected(frame, [*names, *chain.from_iterable(_ALIASES)])
+    if names == _COLUMNS:
+        names = comparison_columns(as_frame(frame).columns)
     worker, left, right, label = names
-    frame = collected(frame, [*names, *ALIASES["worker"]])
     columns = _columns_of(frame, names)
     items = item_ids(frame, left, right)
     texts = items.cast(pa.string())
     _check_names(texts, items, columns, names)
     first, second, chosen = (positions_by_text(columns[name], texts) for name in names[1:])
-    _check_pairs(columns, names, first, second, chosen)
+    _check_pairs(columns, names, first, second)
+    by_item = np.where(chosen == first, 0, np.where(chosen == second, 1, -1))
+    sides = _sides(columns, names, by_item)
+    if ties == "error" and (sides == _TIE).any():
+        row = int(np.argmax(sides == _TIE))
+        raise AnswerError(
+            "comparisons.tie-without-side", row=row, label=label, given=columns[label][row].as_py()
+        )
     if mark_of(frame) is not None:
         warnings.warn(
             NoiseIgnoredWarning("comparisons.reports-read-as-comparisons"),
@@ -52,7 +83,7 @@ def comparison_rows(frame: Any, names: tuple[str, str, str, str]) -> pa.Table:
     table = {
         pair: _pair_names(texts, first, second),
         worker: columns[worker],
-        label: SIDES.decode((chosen == second).astype(SIDES.dtype)),
+        label: SIDES_AND_TIE.decode(sides.astype(SIDES_AND_TIE.dtype)),
     }
     return pa.table(table)
 
@@ -90,8 +121,6 @@ def item_ids(frame: Any, left: str = "left", right: str = "right") -> pa.Array:
 
 def _columns_of(frame: Any, names: tuple[str, ...]) -> dict[str, pa.Array]:
     native = as_frame(frame)
-    if names == _COLUMNS:
-        native = with_usual_names(native)
     way_out = (
         "Name the columns with worker=, left=, right= and label= (on the command line: --columns "
         "WORKER,LEFT,RIGHT,LABEL)."
@@ -110,8 +139,9 @@ def _missing(label: bool) -> str:
     if not label:
         return "the cell is empty. Fill it in, or drop the row."
     return (
-        "no item was chosen. Ties are not supported: let the worker choose one of the two, or "
-        "a coin before randomization. A dropped row reveals a tie."
+        "no item was chosen. The label of a tie in non-private comparisons is 'tie'. Before "
+        "randomization, let the worker choose one of the two, or a coin; a dropped row reveals a "
+        "tie."
     )
 
 
@@ -137,9 +167,8 @@ def _check_pairs(
     names: tuple[str, ...],
     first: npt.NDArray[np.intp],
     second: npt.NDArray[np.intp],
-    chosen: npt.NDArray[np.intp],
 ) -> None:
-    _, left, right, label = names
+    _, left, right, _ = names
     same = first == second
     if same.any():
         row = int(np.argmax(same))
@@ -150,18 +179,52 @@ def _check_pairs(
             right=right,
             value=columns[left][row].as_py(),
         )
-    stranger = (chosen != first) & (chosen != second)
-    if stranger.any():
-        row = int(np.argmax(stranger))
-        shown, other, given = (columns[name][row].as_py() for name in (left, right, label))
+
+
+_TIE = 2
+"""Position of a tie in `SIDES_AND_TIE`."""
+
+
+def _sides(
+    columns: dict[str, pa.Array], names: tuple[str, ...], by_item: npt.NDArray[np.intp]
+) -> npt.NDArray[np.intp]:
+    """Return positions in `SIDES_AND_TIE` from labels: an item, a side, its column, or a tie.
+
+    `by_item` is the side of the item that a label names, or -1. It has precedence over a tie.
+    """
+    import pyarrow.compute as pc
+
+    _, left, right, label = names
+    labels = columns[label].cast(pa.string())
+    meanings = (("left", left), ("right", right), _TIES)
+    named = np.full(len(labels), -1)
+    for place, texts in enumerate(meanings):
+        given = pc.utf8_lower(labels) if place == _TIE else labels
+        named[pc.is_in(given, pa.array(texts)).to_numpy(zero_copy_only=False)] = place
+    unclear = (by_item >= 0) & (named == 1 - by_item)
+    sides = np.where(by_item >= 0, by_item, named)
+    wrong = unclear if unclear.any() else sides < 0
+    if not wrong.any():
+        return sides
+    row = int(np.argmax(wrong))
+    shown, other, given = (columns[name][row].as_py() for name in (left, right, label))
+    if unclear.any():
         raise AnswerError(
-            "comparisons.choice-not-an-item",
+            "comparisons.choice-ambiguous",
             row=row,
             label=label,
             given=given,
             shown=shown,
             other=other,
         )
+    raise AnswerError(
+        "comparisons.choice-not-an-item",
+        row=row,
+        label=label,
+        given=given,
+        shown=shown,
+        other=other,
+    )
 
 
 def _pair_names(

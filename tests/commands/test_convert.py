@@ -140,7 +140,7 @@ def test_other_columns_are_told(run, batch):
         (("batch.csv", "batch.csv", "--question", "animal"), "write to another file"),
         (("batch.csv", "./batch.csv", "--question", "animal"), "write to another file"),
         (("batch.csv", "batch.csv.mechanism.json"), "write to another file"),
-        (("batch.csv", "a.ods"), "the name must end in one of"),
+        (("batch.csv", "a.rtx"), "the name must end in one of"),
         (("batch.csv", "no/a.csv"), "there is no such directory"),
         (("batch.csv", "a.csv", "--to", "word"), "format must be one of csv, parquet"),
         (("batch.csv", "a.csv", "--from", "mturc"), "did you mean 'mturk'"),
@@ -231,7 +231,10 @@ def test_a_field_of_known_truths_goes_with_reports(run, batch):
 def test_a_field_goes_with_plain_answers(run, batch):
     (batch / "a.csv").write_text(ROWS)
     status, _, errors = run("infer", "a.csv", "--question", "a")
-    assert (status, "--question requires --non-private or --gold" in errors) == (2, True)
+    assert (status, "--question and --decimal require --non-private or --gold" in errors) == (
+        2,
+        True,
+    )
     status, _, errors = run(
         "infer", "--non-private", "a.csv", "--labels", "cat,dog", "--question", "a"
     )
@@ -409,3 +412,29 @@ def test_options_that_do_not_go_together(run, words, told):
     status, output, errors = run("convert", *words)
     assert (status, output, errors.count("\n")) == (2, "", 1)
     assert told in errors
+
+
+def test_column_numbers_and_a_decimal_mark(run, batch):
+    (batch / "a.txt").write_text("ann\tt1\t1,5\nann\tt2\t2\n")
+    words = ("convert", "a.txt", "--columns", "2,1,3")
+    assert "may be a number with a decimal comma" in run(*words)[2]
+    status, output, errors = run(*words, "--decimal", ",")
+    assert (status, read_csv(output)) == (0, [["t1", "ann", 1.5], ["t2", "ann", 2.0]])
+    assert "dropped columns" not in errors
+    described = run(*words, "--decimal", ",", "--describe", "--json")
+    assert json.loads(described[1])["answers"] == 2
+    errors = run("convert", "a.txt", "s", "--to", "store", "--decimal", ",")[2]
+    assert "--decimal" in errors
+
+
+def test_comparisons_of_an_arena_and_their_ties(run, batch):
+    rows = "model_a,model_b,winner,judge\nlark,wren,model_b,ann\nlark,wren,tie,bob\n"
+    (batch / "a.csv").write_text(rows.rsplit("\n", 2)[0])
+    assert read_csv(run("convert", "a.csv")[1]) == [["lark | wren", "ann", "right"]]
+    (batch / "a.csv").write_text(rows)
+    status, _, errors = run("convert", "a.csv")
+    assert (status, "row 1 is line 3 of the file" in errors) == (2, True)
+    assert "'tie' is neither side, so it cannot be randomized as one" in errors
+    status, output, errors = run("lab", "rank", "a.csv", "--non-private")
+    assert (status, output.splitlines()[1].split(",")[0]) == (0, "wren")
+    assert "2 items, 2 comparisons, 2 workers" in errors

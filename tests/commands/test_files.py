@@ -182,3 +182,39 @@ def test_convert_writes_any_format_to_standard_output(run, answers):
     assert (status, len(output.splitlines())) == (0, 48)
     assert "48 answers written to standard output" in errors
     assert run("convert", answers, "-")[1] == run("convert", answers)[1]
+
+
+COMMA = "t1;ann;1,5\nt1;bob;2\nt2;ann;3,5\nt2;bob;3\n"
+
+
+def test_a_file_without_a_header_by_column_numbers_and_decimal_mark(run, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(COMMA)
+    words = ("infer", path, "--non-private")
+    assert "give column numbers" in run(*words)[2]
+    words = (*words, "--columns", "1,2,3")
+    status, _, errors = run(*words)
+    assert (status, "row 0, column '3': '1,5' may be a number with a decimal comma" in errors) == (
+        2,
+        True,
+    )
+    status, output, errors = run(*words, "--decimal", ",", "--between", "0,5", "--method", "mean")
+    assert status == 0, errors
+    assert [line[:7] for line in output.splitlines()[1:]] == ["t1,1.75", "t2,3.25"]
+    assert "Answers are read as numbers" in run(*words, "--decimal", ",", "--method", "mean")[2]
+    assert "4 labels in the file: 1,5, 2, 3, 3,5" in run(*words, "--decimal", ".")[2]
+
+
+def test_known_truths_have_the_decimal_mark_too(run, tmp_path):
+    answers, gold = tmp_path / "a.csv", tmp_path / "gold.csv"
+    answers.write_text(COMMA)
+    gold.write_text("task;label\nt1;1,25\n")
+    words = ("infer", answers, "--non-private", "--columns", "1,2,3", "--between", "0,5")
+    status, output, errors = run(*words, "--decimal", ",", "--gold", gold, "--method", "mean")
+    assert status == 0, errors
+    assert output.splitlines()[1].startswith("t1,1.25,")
+
+
+def test_unicode_text_of_excel_may_be_piped(run, pipe):
+    pipe("task\tworker\tlabel\r\nt\tann\tÖ\r\n".encode("utf-16"))
+    assert "t,Ö" in run("infer", "-", "--non-private")[1]

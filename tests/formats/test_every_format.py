@@ -211,7 +211,7 @@ def test_other_column_names_and_further_columns(tmp_path):
             "a.csv: row 0, column 'worker': the id is missing",
         ),
         ("a.csv", b"task,worker,label\na,u,\n", "the answer is missing"),
-        ("a.csv", b"task,worker,label\n\xff\xfe,u,yes\n", "this cannot be read as"),
+        ("a.csv", b"task,worker,label\n\xff\xfe,u,yes\n", "line 2: byte 0xff is not UTF-8"),
         ("a.csv.gz", b"task,worker,label\na,u,yes\n", "this cannot be read as"),
         ("a.parquet", b"PAR", "this cannot be read as"),
         ("a.jsonl", b"{]\n", "line 1 is not JSON"),
@@ -223,7 +223,7 @@ def test_other_column_names_and_further_columns(tmp_path):
             "key 'task' has values of more than one type",
         ),
         ("a.jsonl.gz", b'{"task": 1}\n', "this cannot be read as"),
-        ("a.ods", b"", "the name must end in one of .csv, .csv.gz, .tsv"),
+        ("a.rtx", b"", "the name must end in one of .csv, .csv.gz, .tsv"),
     ],
 )
 def test_bad_files_name_the_place(tmp_path, name, content, message):
@@ -363,7 +363,7 @@ def test_gz_files_are_gz_files(tmp_path):
 def test_rows_of_a_text_file_have_lines(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("task,worker,label\nt,u,no\nt,v,maybe\n")
-    message = r"row 1, .* below the header: row 0 is line 2 of the file\.$"
+    message = r"row 1, .* below the header: row 1 is line 3 of the file\.$"
     with pytest.raises(AnswerError, match=message):
         qc.read_answers(path, qc.Categorical(["no", "yes"]))
     table = pd.read_csv(path)
@@ -373,12 +373,16 @@ def test_rows_of_a_text_file_have_lines(tmp_path):
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
-@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.jsonl"])
-def test_utf_16_is_told_by_its_first_bytes(tmp_path, encoding, name):
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.csv.gz", "a.jsonl"])
+def test_utf_16_is_known_by_its_first_bytes(tmp_path, encoding, name):
     path = tmp_path / name
-    path.write_bytes("\ufefftask,worker,label\nt,u,no\n".encode(encoding))
-    with pytest.raises(FormatError, match="UTF-16; save it as UTF-8"):
-        qc.read_answers(path, qc.Categorical(["no", "yes"]))
+    text = "task,worker,label\nö,u,no\n"
+    if name == "a.jsonl":
+        text = '{"task": "ö", "worker": "u", "label": "no"}\n'
+    content = f"\ufeff{text}".encode(encoding)
+    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    answers = qc.read_answers(path, qc.Categorical(["no", "yes"]))
+    assert rows_of(answers) == [("ö", "u", "no")]
 
 
 TWICE = '{"task": "t", "worker": "a", "label": "no", "label": "yes"}'

@@ -191,9 +191,9 @@ def test_choices_are_of_platforms(tmp_path):
     ("content", "told"),
     [
         (b"task,worker,label\na,u,yes\nb,u\n", r"Row #3: Expected 3 columns, got 2: b,u"),
-        (b"task,worker,label\na,u,yes\n\xff,u,no\n", r"Row #3.*invalid UTF8"),
+        (b"task,worker,label\na,u,yes\n\xff,u,no\n", "line 3: byte 0xff is not UTF-8"),
         (b"task,task,worker,label\na,b,u,yes\n", "2 columns have the name 'task'"),
-        (b"\xff\xfet\0a\0", "this is text in UTF-16; save it as UTF-8"),
+        (b"t\0a\0", "this seems to be UTF-16 without a byte order mark"),
         (b"\n\n", "this cannot be read as CSV in UTF-8"),
     ],
 )

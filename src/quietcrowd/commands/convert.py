@@ -3,7 +3,7 @@
 It also creates stores, and describes files.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
@@ -39,6 +39,7 @@ from quietcrowd.formats.answers import (
 from quietcrowd.formats.columns import Choice, resolve, warn_left_out
 from quietcrowd.formats.csv import count_formulas
 from quietcrowd.formats.files import check_new, require_no_overwriting, sidecar
+from quietcrowd.formats.headers import are_numbers
 from quietcrowd.formats.platforms.label_studio_config import write_label_config
 from quietcrowd.formats.registry import find_format, holds_truths, read_names, read_note
 from quietcrowd.formats.reports import RANDOMISED, write_reports
@@ -56,8 +57,8 @@ STORE = "store"
 
 _OF_DESCRIPTION = ("gold", "as_json")
 _OF_FILES = (
-    *("from_format", "question", "include_rejected", "label_config", "multi_label", "separator"),
-    "wide",
+    *("from_format", "question", "decimal", "include_rejected"),
+    *("label_config", "multi_label", "separator", "wide"),
 )
 _OF_WIDE = ("worker", "task", "questions", "ignore")
 _OF_STORE = (
@@ -126,6 +127,7 @@ class Convert(WideOptions, StoreOptions, DescriptionOptions):
     question: str | None = options.QUESTION
     columns: str = options.COLUMNS
     missing: str | None = options.MISSING_MARKS
+    decimal: str | None = options.DECIMAL
     include_rejected: bool = option(
         help="Include answers that a requester rejected.", default=False
     )
@@ -143,12 +145,18 @@ class Convert(WideOptions, StoreOptions, DescriptionOptions):
         """Convert a file, create a store, or describe a file."""
         if self.describe:
             self._reject_options(
-                "--describe", _OF_STORE, [one for one in _OF_FILES if one != "question"]
+                "--describe",
+                _OF_STORE,
+                [one for one in _OF_FILES if one not in ("question", "decimal")],
             )
             if len(self.paths) > 1 or self.to_format is not None:
                 raise ParameterError("commands.description-takes-a-file")
             describe_file(
-                self.paths[0], self.gold, self.columns, self.question, as_json=self.as_json
+                self.paths[0],
+                self.gold,
+                self.columns,
+                (self.question, self.decimal),
+                as_json=self.as_json,
             )
             return
         if not self.wide and (given := given_options(self, _OF_WIDE)):
@@ -198,7 +206,8 @@ class Convert(WideOptions, StoreOptions, DescriptionOptions):
             table, what = self._read(source)
             _write_plain(table, what, target, to_format, self.label_config)
             return
-        if given_options(self, ("question", "columns", "include_rejected", "multi_label", "wide")):
+        asked = ("question", "columns", "decimal", "include_rejected", "multi_label", "wide")
+        if given_options(self, asked):
             raise ParameterError("commands.options-need-non-private-answers")
         _convert_reports(source, target, (self.from_format, to_format), self.label_config)
 
@@ -207,13 +216,15 @@ class Convert(WideOptions, StoreOptions, DescriptionOptions):
         sets = self.multi_label is not None
         intake = Intake(options.missing_marks(self.missing))
         if self.wide:
-            self._reject_options("--wide", ("question", "columns"))
+            self._reject_options("--wide", ("question", "columns", "decimal"))
             table = self.read_wide(
                 source, self.from_format, intake, rejected=self.include_rejected, sets=sets
             )
             what = "answer"
         else:
-            table, what = _read(source, self.from_format, self.columns, choice, intake, sets=sets)
+            table, what = _read(
+                source, self.from_format, self.columns, choice, self.decimal, intake, sets=sets
+            )
         if self.multi_label is None:
             return table, what
         if what != "answer":
@@ -262,7 +273,8 @@ def _write_plain(
 
 
 def _is_spreadsheet(path: Path) -> bool:
-    return path.name.lower().endswith((".csv", ".tsv", ".csv.gz", ".tsv.gz"))
+    name = path.name.lower().removesuffix(".gz")
+    return name.endswith((".csv", ".tsv", ".tab", ".txt"))
 
 
 def _read(
@@ -270,6 +282,7 @@ def _read(
     file_format: str | None,
     names: str,
     choice: Choice,
+    decimal: str | None,
     intake: Intake,
     *,
     sets: bool,
@@ -282,17 +295,24 @@ def _read(
     if holds_truths(source, columns, file_format):
         if columns != tuple(options.USUAL_COLUMNS.split(",")):
             raise ParameterError("commands.columns-of-truths")
-        return read_scored_truths(source, file_format=file_format, field=choice.field), "truth"
-    table = read_table(source, columns, file_format=file_format, choice=choice, sets=sets)
+        truths = read_scored_truths(
+            source, file_format=file_format, field=choice.field, decimal=decimal
+        )
+        return truths, "truth"
+    table = read_table(
+        source, columns, file_format=file_format, choice=choice, sets=sets, decimal=decimal
+    )
     try:
-        found = [column_of(as_frame(table), name, ADVICE["infer"].column) for name in columns]
-        found[0], found[1] = (decoded(intake.ids(found[i], columns[i])) for i in (0, 1))
+        given = [str(name) for name in columns]
+        found = [column_of(as_frame(table), name, ADVICE["infer"].column) for name in given]
+        found[0], found[1] = (decoded(intake.ids(found[i], given[i])) for i in (0, 1))
         if not sets:
-            found[2] = decoded(intake.encoded(found[2], columns[2]))
+            found[2] = decoded(intake.encoded(found[2], given[2]))
     except AnswerError as error:
         raise AnswerError("commands.in-source", source=source, error=error) from None
     intake.warn()
-    _print_other_columns(source, file_format, columns)
+    if not are_numbers(columns):
+        _print_other_columns(source, file_format, given)
     return pa.table(dict(zip(options.USUAL_COLUMNS.split(","), found, strict=True))), "answer"
 
 
@@ -303,9 +323,7 @@ def _of_comparisons(source: Path, file_format: str | None, columns: str) -> bool
     return len(options.split(columns)) == 4
 
 
-def _print_other_columns(
-    source: Path, file_format: str | None, columns: tuple[str, str, str]
-) -> None:
+def _print_other_columns(source: Path, file_format: str | None, columns: Sequence[str]) -> None:
     names = read_names(source, file_format) or []
     others = [name for name in names if name not in resolve(source, names, columns).values()]
     if others:

@@ -17,6 +17,7 @@ from quietcrowd.commands.printing import console, note, plain_table
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.formats import read_table
 from quietcrowd.formats.columns import Choice
+from quietcrowd.formats.headers import Name
 from quietcrowd.formats.registry import read_names, read_note
 
 if TYPE_CHECKING:
@@ -24,14 +25,22 @@ if TYPE_CHECKING:
 
 
 def describe_file(
-    source: Path, gold: Path | None, columns: str, question: str | None, *, as_json: bool
+    source: Path,
+    gold: Path | None,
+    columns: str,
+    choice: tuple[str | None, str | None],
+    *,
+    as_json: bool,
 ) -> None:
-    """Print counts of the answers in a file or a dataset directory, with known truths `gold`."""
+    """Print counts of the answers in a file or a dataset directory, with known truths `gold`.
+
+    `choice` is the question and the decimal mark.
+    """
     from quietcrowd.description import describe
 
     if is_store(source):
         raise ParameterError("commands.store-not-described", source=source)
-    answers, known = _read(source, gold, columns, question)
+    answers, known = _read(source, gold, columns, *choice)
     try:
         found = describe(answers, known)
     except AnswerError as error:
@@ -42,12 +51,14 @@ def describe_file(
         _print(found)
 
 
-def _read(source: Path, gold: Path | None, columns: str, question: str | None) -> tuple[Any, Any]:
+def _read(
+    source: Path, gold: Path | None, columns: str, question: str | None, decimal: str | None
+) -> tuple[Any, Any]:
     if not source.is_dir():
-        answers = _in_file(source, options.three_columns(columns), question)
-        known = None if gold is None else read_gold(gold, question, beside_answers=True)
+        answers = _in_file(source, options.three_columns(columns), question, decimal)
+        known = None if gold is None else read_gold(gold, question, decimal, beside_answers=True)
         return answers, known
-    if (gold, question, columns) != (None, None, options.USUAL_COLUMNS):
+    if (gold, question, decimal, columns) != (None, None, None, options.USUAL_COLUMNS):
         raise ParameterError("commands.options-need-a-file")
     return _in_folder(source)
 
@@ -56,17 +67,20 @@ def _in_folder(folder: Path) -> tuple[Any, Any]:
     from quietcrowd.datasets.dataset import answers_file, truth_file
 
     path = answers_file(folder)
-    return _in_file(path, ("task", "worker", "label"), None), read_gold(
+    return _in_file(path, ("task", "worker", "label"), None, None), read_gold(
         truth_file(folder), None, beside_answers=True
     )
 
 
-def _in_file(path: Path, names: tuple[str, str, str], field: str | None) -> Any:
+def _in_file(
+    path: Path, columns: tuple[Name, Name, Name], field: str | None, decimal: str | None
+) -> Any:
     mechanism = (read_note(path, None) or {}).get("mechanism")
     if mechanism is not None:
         kind = mechanism.get("kind", "") if isinstance(mechanism, Mapping) else ""
         note(f"These are randomized reports{f' of {kind}' if kind else ''}, not answers.")
-    table = read_table(path, names, choice=Choice(field=field))
+    table = read_table(path, columns, choice=Choice(field=field), decimal=decimal)
+    names = [str(name) for name in columns]
     for name in names:
         if name not in table.column_names:
             there = ", ".join(read_names(path) or table.column_names)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -28,9 +28,9 @@ from quietcrowd.commands.printing import counted, note
 from quietcrowd.domains import Domain, FiniteDomain, as_numbers
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.formats import check_target, read_table, read_truths
-from quietcrowd.formats.answers import read_found_answers
+from quietcrowd.formats.answers import decimal_mark, read_found_answers
 from quietcrowd.formats.columns import Choice
-from quietcrowd.formats.files import check_folder, check_new, require_no_overwriting
+from quietcrowd.formats.files import UTF_16, check_folder, check_new, require_no_overwriting
 from quietcrowd.formats.registry import find_format, read_names
 from quietcrowd.intake import Intake, distinct
 from quietcrowd.mechanisms import Mechanism
@@ -57,6 +57,7 @@ class PlainAnswers(options.PossibleAnswers):
     duplicates: str = options.DUPLICATES
     question: str | None = options.QUESTION
     missing: str | None = options.MISSING_MARKS
+    decimal: str | None = options.DECIMAL
     drop_invalid: bool = options.DROP_INVALID
 
     @property
@@ -72,6 +73,7 @@ class PlainAnswers(options.PossibleAnswers):
             "--duplicates": self.duplicates,
             "--question": self.question,
             "--missing": self.missing,
+            "--decimal": self.decimal,
             "--drop-invalid": self.drop_invalid,
         }
 
@@ -90,23 +92,27 @@ class PlainAnswers(options.PossibleAnswers):
             "out_of_domain": "skip" if self.drop_invalid else "error",
         }
         if path.is_dir():
-            if any(written) or self.question is not None:
+            if any(written) or self.question is not None or self.decimal is not None:
                 raise ParameterError("commands.kind-options-need-a-file")
             from quietcrowd.datasets import load_dataset  # with pandas
 
             ways = advice if advice == "claims" else "folder"
             answers = load_dataset(path, advice=ways, **lists).answers
         else:
-            names = options.three_columns(self.columns)
+            columns, decimal = options.three_columns(self.columns), self.decimal
+            domain_of: Callable[[pa.Table], Domain]
             if method is not None and all(text is None for text in written):
-                domain_of = partial(_found_domain, path, names[2], self.missing_marks, method)
+                name = str(columns[2])
+                domain_of = partial(_found_domain, path, name, self.missing_marks, method)
             else:
-                domain_of = partial(_given_domain, self.domain())
+                domain = self.domain()
+                domain_of, decimal = partial(_given_domain, domain), decimal_mark(decimal, domain)
             answers = read_found_answers(
                 path,
                 domain_of,
-                names,
+                columns,
                 choice=Choice(field=self.question),
+                decimal=decimal,
                 missing=self.missing_marks,
                 advice=advice,
                 **lists,
@@ -188,11 +194,13 @@ def print_dropped(dropped: DroppedRows) -> None:
         )
 
 
-def read_gold(path: Path, field: str | None, *, beside_answers: bool) -> pa.Table:
+def read_gold(
+    path: Path, field: str | None, decimal: str | None = None, *, beside_answers: bool
+) -> pa.Table:
     """Read known truths; `field` is ``--question``, for files of platforms."""
     if beside_answers and read_names(path) is not None:
         field = None
-    return read_truths(path, field=field)
+    return read_truths(path, field=field, decimal=decimal)
 
 
 def read_ids(path: Path | None, column: str) -> list[Any] | None:
@@ -273,9 +281,13 @@ def _suffix_of(head: bytes) -> str:
     if head.startswith(b"PAR1"):
         return ".parquet"
     if head.startswith(b"PK"):
+        if b"opendocument.spreadsheet" in head:
+            return ".ods"
         return ".xlsx" if b"[Content_Types].xml" in head or b"xl/" in head else ".zip"
     if head.startswith(b"\x1f\x8b"):
         return f"{_suffix_of(_unpacked(head))}.gz"
+    if head.startswith(UTF_16):
+        head = head.decode("utf-16", errors="ignore").encode()
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if text[:1] in (b"{", b"["):
         return ".jsonl" if text.startswith(b"{") else ".json"

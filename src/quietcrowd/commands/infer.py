@@ -116,7 +116,7 @@ class Infer(PlainAnswers):
         known = (
             None
             if gold is None
-            else read_gold(gold, self.question, beside_answers=self.non_private)
+            else read_gold(gold, self.question, self.decimal, beside_answers=self.non_private)
         )
         data = (
             self._read_plain(reports, chosen) if self.non_private else self._read_reports(reports)
@@ -137,7 +137,7 @@ class Infer(PlainAnswers):
 
         beside = {"--non-private": self.non_private, **self.by_option()}
         if self.gold is not None:  # which --question is about
-            del beside["--question"]
+            del beside["--question"], beside["--decimal"]
         beside |= {
             "--posterior-out": self.posterior_out,
             "--label-sets-out": self.label_sets_out,
@@ -155,6 +155,7 @@ class Infer(PlainAnswers):
             workers=self.workers_out,
             gold=self.gold,
             field=self.question,
+            decimal=self.decimal,
             checkpoint=self.checkpoint,
         )
 
@@ -172,7 +173,7 @@ class Infer(PlainAnswers):
             options.USUAL_DUPLICATES,
         ):
             raise ParameterError("commands.options-need-non-private")
-        if self.question is not None and self.gold is None:
+        if self.gold is None and (self.question, self.decimal) != (None, None):
             raise ParameterError("commands.question-needs-non-private")
         if any(path.is_dir() for path in paths):
             raise ParameterError("commands.dataset-needs-non-private")

@@ -1,12 +1,13 @@
 """Options that several commands share, and their parsers."""
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from quietcrowd.commands.declare import option, option_group
 from quietcrowd.domains import Categorical, Domain, Interval, Label, Ordinal
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.formats.headers import Name
 from quietcrowd.intake import MISSING
 
 USUAL_COLUMNS = "task,worker,label"
@@ -43,8 +44,11 @@ BETWEEN = option(
 )
 COLUMNS = option(
     metavar="TASK,WORKER,LABEL",
-    help="Column names, comma-separated.",
+    help="Column names, comma-separated; or numbers from 1, if the file has no header.",
     default=USUAL_COLUMNS,
+)
+DECIMAL = option(
+    metavar="MARK", help="Decimal mark of numbers: . or a comma, as in 3,5.", default=None
 )
 WITHDRAWAL_LOG = option(
     metavar="URL",
@@ -155,22 +159,27 @@ def missing_marks(text: str | None) -> list[str]:
     return [*MISSING] if text is None else split(text)
 
 
-def three_columns(text: str) -> tuple[str, str, str]:
-    """Return the names of the task, worker and label columns."""
-    names = split(text)
+def three_columns(text: str) -> tuple[Name, Name, Name]:
+    """Return the names or numbers of the task, worker and label columns."""
+    names = _columns(text)
     if len(names) != 3:
         raise ParameterError("commands.columns-malformed", text=text)
-    _check_named_once(names)
     return names[0], names[1], names[2]
 
 
-def four_columns(text: str) -> tuple[str, str, str, str]:
-    """Return the names of the worker, left, right and label columns."""
-    names = split(text)
+def four_columns(text: str) -> tuple[Name, Name, Name, Name]:
+    """Return the names or numbers of the worker, left, right and label columns."""
+    names = _columns(text)
     if len(names) != 4:
         raise ParameterError("commands.comparison-columns-malformed", text=text)
-    _check_named_once(names)
     return names[0], names[1], names[2], names[3]
+
+
+def _columns(text: str) -> Sequence[Name]:
+    names = split(text)
+    _check_named_once(names)
+    numbers = all(name.isascii() and name.isdecimal() for name in names)
+    return [int(name) for name in names] if numbers else names
 
 
 def _check_named_once(names: list[str]) -> None:

@@ -50,7 +50,7 @@ class StoreOptions(PossibleAnswers, OnServer):
         """Create a store of files, or of a campaign's reports."""
         from quietcrowd.scale import partition_parquet
 
-        names = options.three_columns(columns)
+        task, worker, label = map(str, options.three_columns(columns))
         self._check(sources, columns)
         partitions = self.partitions
         with ExitStack() as held:
@@ -62,7 +62,7 @@ class StoreOptions(PossibleAnswers, OnServer):
                 sources,
                 output,
                 domain=self.domain() if self.non_private else None,
-                columns=names,
+                columns=(task, worker, label),
                 partitions=partitions,
                 duplicates=self.duplicates,  # type: ignore[arg-type]
                 out_of_domain="skip" if self.drop_invalid else "error",

@@ -46,6 +46,7 @@ def infer_from_store(
     workers: Path | None,
     gold: Path | None,
     field: str | None,
+    decimal: str | None,
     checkpoint: Path | None,
 ) -> None:
     """Infer truths from a store; `choose` creates a method from its name."""
@@ -57,7 +58,7 @@ def infer_from_store(
     if gold is not None:
         require_no_overwriting(gold, output, workers, checkpoint)
     store = Store.open(folders[0])
-    known = None if gold is None else read_gold(gold, field, beside_answers=False)
+    known = None if gold is None else read_gold(gold, field, decimal, beside_answers=False)
     try:
         with _executor(dask) as executor:
             estimate = infer_store(

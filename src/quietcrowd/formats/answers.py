@@ -1,7 +1,7 @@
 """Files of answers, comparisons and truths."""
 
-import re
 from collections.abc import Callable
+from numbers import Number
 from pathlib import Path
 from typing import Any
 
@@ -9,23 +9,32 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from quietcrowd.answers import Answers
-from quietcrowd.domains import Domain
+from quietcrowd.comparisons import Ties, comparison_columns
+from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import AnswerError, FormatError
 from quietcrowd.formats.columns import Choice
-from quietcrowd.formats.registry import find_format, read_names, read_note, read_table, write_table
+from quietcrowd.formats.headers import Name, are_numbers
+from quietcrowd.formats.registry import (
+    place_of_row,
+    read_names,
+    read_note,
+    read_table,
+    write_table,
+)
 from quietcrowd.frames import Duplicates
 
 
 def read_answers(
     path: str | Path,
     domain: Domain,
-    task: str = "task",
-    worker: str = "worker",
-    label: str = "label",
+    task: str | int = "task",
+    worker: str | int = "worker",
+    label: str | int = "label",
     *,
     file_format: str | None = None,
     field: str | None = None,
     rejected: bool = False,
+    decimal: str | None = None,
     **options: Any,
 ) -> Answers:
     """Read non-private answers from a file.
@@ -33,32 +42,36 @@ def read_answers(
     Parameters
     ----------
     path : str or Path
-        Name that ends in ``.csv``, ``.tsv``, ``.jsonl``, ``.ndjson`` or ``.json``, or one of these
-        and ``.gz``, or in ``.parquet``, ``.xlsx``, ``.zip`` or ``.manifest``; or a folder of
-        SageMaker's worker responses. Ids in CSV files and workbooks are read as text.
+        Name that ends in ``.csv``, ``.tsv``, ``.tab``, ``.txt``, ``.jsonl``, ``.ndjson`` or
+        ``.json``, or one of these and ``.gz``, or in ``.parquet``, ``.xlsx``, ``.ods``, ``.zip`` or
+        ``.manifest``; or a folder of SageMaker's worker responses. Ids in text files and workbooks
+        are read as text.
     domain : Domain
         Domain of the answers.
-    task, worker, label : str
-        Names of the columns of a table.
+    task, worker, label : str or int
+        Names of the columns of a table, or their numbers from 1 if it has no header.
     file_format : str, optional
-        ``csv``, ``parquet``, ``jsonl``, ``excel``, ``mturk``, ``toloka``, ``label-studio``,
-        ``label-studio-min``, ``label-studio-csv``, ``prodigy``, ``doccano``, ``argilla``,
-        ``limesurvey``, ``qualtrics``, ``zooniverse``, ``labelbox``, ``kili``, ``mturk-api``,
-        ``sagemaker``, ``appen`` or ``hugging-face``. Default: determined by suffix and header,
-        except ``hugging-face``.
+        ``csv``, ``parquet``, ``jsonl``, ``excel``, ``ods``, ``mturk``, ``toloka``,
+        ``label-studio``, ``label-studio-min``, ``label-studio-csv``, ``prodigy``, ``doccano``,
+        ``argilla``, ``limesurvey``, ``qualtrics``, ``zooniverse``, ``labelbox``, ``kili``,
+        ``mturk-api``, ``sagemaker``, ``appen`` or ``hugging-face``. Default: determined by suffix
+        and header, except ``hugging-face``.
     field : str, optional
         The question, if a platform's file has several.
     rejected : bool
         Whether to include answers that the platform's requester rejected.
+    decimal : {".", ","}, optional
+        Decimal mark of numbers. Default: a point; numbers with a comma are an error.
     **options
         See `Answers.from_frame`.
 
     Raises
     ------
     FormatError
-        If the file does not have the format of its suffix, or contains reports.
+        If the file does not have the format of its suffix, contains reports, or needs `decimal`.
     ParameterError
-        If the format is unknown, columns are named for a platform's file, or a field for a table.
+        If the format or the decimal mark is unknown, columns are named for a platform's file, or
+        a field for a table.
     AnswerError
         See `Answers.from_frame`; the message begins with the name of the file.
     OSError
@@ -69,28 +82,42 @@ def read_answers(
     DroppedRowsWarning
         If answers of a platform's file are dropped, such as rejected ones.
     """
-    names, choice = (task, worker, label), Choice(field=field, rejected=rejected)
     return read_found_answers(
-        Path(path), lambda _: domain, names, file_format=file_format, choice=choice, **options
+        Path(path),
+        lambda _: domain,
+        (task, worker, label),
+        file_format=file_format,
+        choice=Choice(field=field, rejected=rejected),
+        decimal=decimal_mark(decimal, domain),
+        **options,
     )
 
 
 def read_found_answers(
     path: Path,
     domain_of: Callable[[pa.Table], Domain],
-    names: tuple[str, str, str],
+    columns: tuple[Name, Name, Name],
     *,
     file_format: str | None = None,
     choice: Choice,
+    decimal: str | None = None,
     **options: Any,
 ) -> Answers:
     """Read non-private answers as `read_answers` does, with a domain that depends on the table."""
     _reject_reports(path, file_format, "infer")
-    table = read_table(path, names, file_format=file_format, choice=choice)
+    table = read_table(path, columns, file_format=file_format, choice=choice, decimal=decimal)
+    task, worker, label = map(str, columns)
     try:
-        return Answers.from_frame(table, domain_of(table), *names, **options)
+        return Answers.from_frame(table, domain_of(table), task, worker, label, **options)
     except AnswerError as error:
-        raise _in_file(path, error, file_format) from None
+        raise _in_file(path, error, file_format, columns) from None
+
+
+def decimal_mark(decimal: str | None, domain: Domain) -> str | None:
+    """Return the decimal mark, which is a point if it is not given and labels have commas."""
+    labels = domain.labels if isinstance(domain, FiniteDomain) else ()
+    commas = any(isinstance(label, str) and "," in label for label in labels)
+    return "." if decimal is None and commas else decimal
 
 
 def _reject_reports(path: Path, file_format: str | None, command: str) -> None:
@@ -99,19 +126,19 @@ def _reject_reports(path: Path, file_format: str | None, command: str) -> None:
         raise FormatError("formats.reports-not-answers", path=path, command=command)
 
 
-def _in_file(path: Path, error: AnswerError, file_format: str | None) -> AnswerError:
-    place = _place_of_rows(path, file_format) if _ROW.search(str(error)) else ""
+def _in_file(
+    path: Path, error: AnswerError, file_format: str | None, columns: tuple[Name, ...]
+) -> AnswerError:
+    row = error.fields.get("row")
+    numbered = isinstance(row, Number)  # otherwise it is in another file
+    place = _place_of(path, int(str(row)), file_format, columns) if numbered else ""
     return AnswerError("formats.answer-in-file", path=path, error=error, place=place)
 
 
-_ROW = re.compile(r"\brow \d")
-"""Matches messages that name a row."""
-
-
-def _place_of_rows(path: Path, file_format: str | None) -> str:
-    table = read_names(path, file_format) is not None
-    lines = table and find_format(path, file_format).module == "csv"
-    return "Rows count from 0, below the header" + ": row 0 is line 2 of the file" * lines + "."
+def _place_of(path: Path, row: int, file_format: str | None, columns: tuple[Name, ...]) -> str:
+    place = place_of_row(path, row, columns, file_format)
+    shown = "" if place is None else f": row {row} is {place}"
+    return f"Rows count from 0{', below the header' * (not are_numbers(columns))}{shown}."
 
 
 def write_answers(answers: Answers, path: str | Path, *, file_format: str | None = None) -> None:
@@ -140,27 +167,36 @@ COMPARISONS = ("worker", "left", "right", "label")
 
 def read_comparisons(
     path: Path,
-    columns: tuple[str, str, str, str] = COMPARISONS,
+    columns: tuple[Name, Name, Name, Name] = COMPARISONS,
     *,
     file_format: str | None = None,
     duplicates: Duplicates = "error",
+    ties: Ties = "error",
 ) -> Answers:
-    """Read non-private paired comparisons from a table, as answers of left and right."""
+    """Read non-private paired comparisons from a table; see `Answers.from_comparisons`."""
     _reject_reports(path, file_format, "lab rank")
+    if columns == COMPARISONS:
+        columns = comparison_columns(read_names(path, file_format) or [])
     table = read_table(path, columns, file_format=file_format)
-    worker, left, right, label = columns
+    worker, left, right, label = map(str, columns)
     try:
         return Answers.from_comparisons(
-            table, worker=worker, left=left, right=right, label=label, duplicates=duplicates
+            table,
+            worker=worker,
+            left=left,
+            right=right,
+            label=label,
+            duplicates=duplicates,
+            ties=ties,
         )
     except AnswerError as error:
-        raise _in_file(path, error, file_format) from None
+        raise _in_file(path, error, file_format, columns) from None
 
 
 def holds_comparisons(path: Path, file_format: str | None = None) -> bool:
     """Return whether the columns of a file are those of comparisons and not of answers."""
     names = read_names(path, file_format) or []
-    return "task" not in names and {"left", "right"} <= set(names)
+    return "task" not in names and set(comparison_columns(names)[1:3]) <= set(names)
 
 
 _NAMES = ("task", "label")
@@ -168,7 +204,11 @@ _SCORE = "confidence"
 
 
 def read_truths(
-    path: str | Path, *, file_format: str | None = None, field: str | None = None
+    path: str | Path,
+    *,
+    file_format: str | None = None,
+    field: str | None = None,
+    decimal: str | None = None,
 ) -> pa.Table:
     """Read known truths from a file.
 
@@ -179,7 +219,7 @@ def read_truths(
         ``true_label`` or ``agg_label`` (by crowd-kit). Or Toloka's file of control tasks, a file of
         Label Studio, Appen's report with test questions, SageMaker's output manifest, or
         classifications of Zooniverse with a gold standard.
-    file_format, field : str, optional
+    file_format, field, decimal : str, optional
         See `read_answers`.
 
     Returns
@@ -197,25 +237,34 @@ def read_truths(
         If the file cannot be opened.
     """
     path = Path(path)
-    return _read(path, _NAMES, file_format, field).select(_NAMES)
+    choice = Choice(field=field)
+    return _read(path, _NAMES, file_format, choice, decimal).select(_NAMES)
 
 
 def read_scored_truths(
-    path: Path, *, file_format: str | None = None, field: str | None = None
+    path: Path,
+    *,
+    file_format: str | None = None,
+    field: str | None = None,
+    decimal: str | None = None,
 ) -> pa.Table:
     """Read truths as `read_truths` does, and ``confidence``, a float, if the file has it."""
     scored = _SCORE in (read_names(path, file_format) or [])
     wanted = (*_NAMES, _SCORE) if scored else _NAMES
-    table = _read(path, wanted, file_format, field)
+    table = _read(path, wanted, file_format, Choice(field=field), decimal)
     if not scored:
         return table
     return table.set_column(2, _SCORE, pc.cast(table[_SCORE], pa.float64()))
 
 
 def _read(
-    path: Path, wanted: tuple[str, ...], file_format: str | None, field: str | None
+    path: Path,
+    wanted: tuple[str, ...],
+    file_format: str | None,
+    choice: Choice,
+    decimal: str | None,
 ) -> pa.Table:
-    table = read_table(path, wanted, file_format=file_format, choice=Choice(field=field))
+    table = read_table(path, wanted, file_format=file_format, choice=choice, decimal=decimal)
     for name in _NAMES:
         if name not in table.column_names:
             raise FormatError("formats.truth-column-missing", path=path, name=name)

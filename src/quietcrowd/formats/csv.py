@@ -4,11 +4,12 @@ Writing escapes cells that a spreadsheet would evaluate as a formula; reading un
 """
 
 import csv
-import io
 import re
 from collections.abc import Callable, Mapping
+from functools import reduce
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,27 +17,28 @@ import pyarrow.csv as pa_csv
 
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats.columns import resolve
+from quietcrowd.formats.dialects import Dialect, dialect_of, numbered_rows, usual_delimiter
 from quietcrowd.formats.files import (
+    check_utf8,
     is_packed,
-    open_text,
     read_note,
     replacing_bytes,
     sidecar,
     write_sidecar,
 )
+from quietcrowd.formats.headers import Name, are_numbers, check_header, numbered_columns
 
 __all__ = [
-    "LONGEST_HEADER",
     "TEXTS",
     "as_text",
     "count_formulas",
     "guard",
     "guard_cell",
     "names",
+    "place_of_row",
     "read",
     "read_note",
     "shorten",
-    "sniff_header",
     "unguard",
     "write",
 ]
@@ -49,53 +51,111 @@ TEXTS = ("task", "worker", "label", "truth")
 
 def names(path: Path) -> list[str]:
     """Return the names of the columns."""
-    return _header(path)[1]
+    return [name for name in _dialect(path).header if name]
 
 
-def read(path: Path, wanted: tuple[str, ...]) -> pa.Table:
-    """Return the wanted columns as text, or all columns if one is missing.
+def read(path: Path, wanted: tuple[Name, ...]) -> pa.Table:
+    """Return the wanted columns as text, or all columns if one is missing; drop blank rows.
 
-    The delimiter is a comma, a semicolon or a tab, see `sniff_header`.
+    Numbers are those of columns in a table without a header. For the delimiter see `dialect_of`.
     """
-    delimiter, header = _header(path)
-    found = resolve(path, header, wanted)
-    complete = len(found) == len(wanted)
-    convert = pa_csv.ConvertOptions(
-        column_types=dict.fromkeys(found.values(), pa.string()),
-        include_columns=list(found.values()) if complete else [],
+    dialect = _dialect(path)
+    if are_numbers(wanted):
+        places = numbered_columns(path, dialect.header, wanted)
+        table = _all_columns(path, dialect).select(list(places.values()))
+        return unguard(_without_blank_rows(table.rename_columns(list(places)), path, dialect, 0))
+    names = cast(tuple[str, ...], wanted)
+    found = resolve(path, dialect.header, names)
+    if not found:
+        rows = (cells for _, cells in islice(numbered_rows(path, dialect), 1, MOST_COMPARED))
+        check_header(path, dialect.header, rows)
+    if len(found) < len(names):
+        check_utf8(path)
+        return _parsed(path, dialect, convert_options=_texts(list(found.values()), []))
+    chosen = list(found.values())
+    table = _parsed(path, dialect, convert_options=_texts(chosen, chosen))
+    return unguard(_without_blank_rows(table.rename_columns(list(found)), path, dialect, 1))
+
+
+MOST_COMPARED = 1000
+"""Rows that are compared with a header that may be an answer."""
+
+
+def place_of_row(path: Path, row: int, *, header: bool = True) -> str:
+    """Return where a row of the table, counted from 0, is in the file."""
+    rows = numbered_rows(path, _dialect(path))
+    line, _ = next(islice(rows, row + header, None), (None, None))
+    return f"line {line} of the file"
+
+
+def _texts(columns: list[str], included: list[str]) -> pa_csv.ConvertOptions:
+    return pa_csv.ConvertOptions(
+        column_types=dict.fromkeys(columns, pa.string()),
+        include_columns=included,
         null_values=[""],
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
     )
-    parse = pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-    table = _parsed(path, parse_options=parse, convert_options=convert)
-    return unguard(table.rename_columns(list(found)) if complete else table)
 
 
-def _parsed(path: Path, **options: Any) -> pa.Table:
-    """Parse a table; after an error, parse again in one thread, because its errors name the row."""
-    for use_threads in (True, False):
-        reading = pa_csv.ReadOptions(use_threads=use_threads)
+def _all_columns(path: Path, dialect: Dialect) -> pa.Table:
+    """Return all columns as text, with numbers as names; a header is the first row."""
+    numbers = [str(number) for number in range(len(dialect.header))]
+    return _parsed(path, dialect, numbers, convert_options=_texts(numbers, numbers))
+
+
+def _without_blank_rows(table: pa.Table, path: Path, dialect: Dialect, header: int) -> pa.Table:
+    """Drop rows with empty cells in all columns, wanted or not."""
+    if not all(pc.any(_is_empty(column)).as_py() for column in table.columns):
+        return table
+    if not pc.any(reduce(pc.and_, map(_is_empty, table.columns))).as_py():
+        return table
+    empty = reduce(pc.and_, map(_is_empty, _all_columns(path, dialect).columns))
+    return table.filter(pc.invert(empty)[header:])
+
+
+def _is_empty(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.fill_null(pc.equal(column, ""), True)
+
+
+def _parsed(
+    path: Path, dialect: Dialect, numbers: list[str] | None = None, **options: Any
+) -> pa.Table:
+    """Parse a table; after an error, parse again in one thread, because its errors name the row.
+
+    Only then are lines of spaces and delimiters skipped that have too few or too many cells.
+    """
+
+    def handle(row: Any) -> str:
+        return "error" if row.text.strip(f' \t"{dialect.delimiter}') else "skip"
+
+    for again in (False, True):
+        parsing = pa_csv.ParseOptions(
+            delimiter=dialect.delimiter,
+            newlines_in_values=True,
+            invalid_row_handler=handle if again else None,
+        )
+        reading = pa_csv.ReadOptions(
+            use_threads=not again,
+            encoding=dialect.encoding,
+            skip_rows=dialect.skipped,
+            column_names=numbers,
+        )
         with pa.input_stream(path, compression="gzip" if is_packed(path) else None) as file:
             try:
-                return pa_csv.read_csv(file, read_options=reading, **options)
+                return pa_csv.read_csv(file, read_options=reading, parse_options=parsing, **options)
             except pa.ArrowInvalid:
-                if not use_threads:
+                if again:
                     raise
+                check_utf8(path)
     raise AssertionError
 
 
-def _header(path: Path) -> tuple[str, list[str]]:
-    with open_text(path, "utf-8-sig", newline="", errors="replace") as file:
-        text = file.read(LONGEST_HEADER)
+def _dialect(path: Path) -> Dialect:
     try:
-        return sniff_header(text, _delimiter(path))
+        return dialect_of(path)
     except csv.Error as error:
         raise FormatError("formats.header-invalid", path=path, name=NAME, error=error) from None
-
-
-def _delimiter(path: Path) -> str:
-    return "\t" if ".tsv" in (suffix.lower() for suffix in path.suffixes[-2:]) else ","
 
 
 def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
@@ -106,7 +166,7 @@ def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
     """
     sidecar(path).unlink(missing_ok=True)
     options = pa_csv.WriteOptions(
-        delimiter=_delimiter(path), quoting_style="needed", quoting_header="needed"
+        delimiter=usual_delimiter(path), quoting_style="needed", quoting_header="needed"
     )
     table = guard(_with_texts(table))
     with replacing_bytes(path) as file:
@@ -132,28 +192,6 @@ def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def shorten(text: str, most: int = 40) -> str:
     """Truncate a text for a message."""
     return text if len(text) <= most else f"{text[:most]}…"
-
-
-LONGEST_HEADER = 2**16
-"""Characters that must include the header."""
-
-
-def sniff_header(text: str, usual: str) -> tuple[str, list[str]]:
-    """Return the delimiter that gives the most columns, and their names.
-
-    `usual`, a comma or a tab, is the delimiter unless another gives more columns.
-
-    Examples
-    --------
-    >>> sniff_header("task;question, in short;gold", ",")
-    (';', ['task', 'question, in short', 'gold'])
-    """
-    found = {}
-    for delimiter in dict.fromkeys((usual, ",", ";", "\t")):
-        rows = csv.reader(io.StringIO(text[:LONGEST_HEADER], newline=""), delimiter=delimiter)
-        found[delimiter] = next((row for row in rows if row), [])
-    best = max(found, key=lambda delimiter: len(found[delimiter]))
-    return best, found[best]
 
 
 _BLANKS = (

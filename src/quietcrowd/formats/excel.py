@@ -1,13 +1,11 @@
-"""Excel workbooks: the first sheet, with the names of the columns in the first row.
-
-Cells are read as text, as in a CSV file. Text is written as text and never as a formula.
-"""
+"""Excel workbooks; text is written as text and never as a formula."""
 
 import io
 import re
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any
@@ -15,11 +13,12 @@ from typing import IO, Any
 import pyarrow as pa
 
 from quietcrowd.exceptions import FormatError, MissingExtraError
-from quietcrowd.formats.columns import resolve
 from quietcrowd.formats.csv import TEXTS, as_text, shorten
 from quietcrowd.formats.files import read_note, replacing, sidecar, write_sidecar
+from quietcrowd.formats.headers import Name
+from quietcrowd.formats.sheets import Sheet, place_in_sheet, read_sheet, sheet_names
 
-__all__ = ["import_openpyxl", "names", "read", "read_note", "write"]
+__all__ = ["import_openpyxl", "names", "place_of_row", "read", "read_note", "write"]
 
 NAME = "an Excel workbook"
 
@@ -39,48 +38,40 @@ _NO_TIME = b"1980-01-01T00:00:00Z"
 
 def names(path: Path) -> list[str]:
     """Return the names of the columns."""
-    with _rows(path) as rows:
-        return [_text(cell) or "" for cell in next(rows, ())]
+    with _sheets(path) as sheets:
+        return sheet_names(sheets)
 
 
-def read(path: Path, wanted: tuple[str, ...]) -> pa.Table:
-    """Return the wanted columns as text, or all columns if one is missing; drop empty rows."""
-    header = names(path)
-    found = resolve(path, header, wanted)
-    chosen = found if len(found) == len(wanted) else {name: name for name in header if name}
-    places = [header.index(name) for name in chosen.values()]
-    with _rows(path) as rows:
-        next(rows, None)
-        kept = [row for row in rows if any(cell is not None for cell in row)]
-    columns = [
-        pa.array([_text(row[place]) if place < len(row) else None for row in kept], pa.string())
-        for place in places
-    ]
-    return pa.table(dict(zip(chosen, columns, strict=True)))
+def read(path: Path, wanted: tuple[Name, ...]) -> pa.Table:
+    """Return the wanted columns as text, see `read_sheet`."""
+    with _sheets(path) as sheets:
+        return read_sheet(path, sheets, wanted)
+
+
+def place_of_row(path: Path, row: int, *, header: bool = True) -> str:
+    """Return where a row of the table, counted from 0, is in the sheet."""
+    with _sheets(path) as sheets:
+        return place_in_sheet(sheets, row + header)
 
 
 @contextmanager
-def _rows(path: Path) -> Iterator[Iterator[tuple[Any, ...]]]:
-    """Yield the rows of the first sheet, with the cached values of formulas."""
+def _sheets(path: Path) -> Iterator[list[Sheet]]:
+    """Yield the sheets, with the stored values of formulas."""
     load = import_openpyxl().load_workbook
     try:
         with path.open("rb") as file:
             book = load(file, read_only=True, data_only=True)
             try:
-                yield book.worksheets[0].iter_rows(values_only=True)
+                yield [Sheet(one.title, partial(_rows, one)) for one in book.worksheets]
             finally:
                 book.close()
     except (zipfile.BadZipFile, KeyError, IndexError) as error:
         raise FormatError("formats.not-readable", path=path, name=NAME, reason=error) from None
 
 
-def _text(cell: Any) -> str | None:
-    """Return a cell as text, without the decimal point of whole numbers; empty text is None."""
-    if cell is None or cell == "":
-        return None
-    if isinstance(cell, float) and cell.is_integer():
-        return str(int(cell))
-    return str(cell)
+def _rows(sheet: Any) -> Iterator[tuple[Any, ...]]:
+    sheet.reset_dimensions()  # which some programs write wrongly
+    return sheet.iter_rows(values_only=True)  # type: ignore[no-any-return]
 
 
 def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:

@@ -120,10 +120,41 @@ def is_packed(path: Path) -> bool:
     return path.suffix.lower() == ".gz"
 
 
-def open_text(path: Path, encoding: str = "utf-8", **options: Any) -> IO[str]:
-    """Open a text file, which may be compressed, for reading; options are those of `open`."""
+def _open(path: Path, mode: str, **options: Any) -> IO[Any]:
     opener: Any = gzip.open if is_packed(path) else open
-    return opener(path, "rt", encoding=encoding, **options)  # type: ignore[no-any-return]
+    return opener(path, mode, **options)  # type: ignore[no-any-return]
+
+
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+"""Byte order marks of UTF-16, as in Unicode text of Excel and in exports of Qualtrics."""
+
+
+def encoding_of(path: Path, otherwise: str = "utf-8") -> str:
+    """Return the encoding that a byte order mark names, or `otherwise`."""
+    with _open(path, "rb") as file:
+        return "utf-16" if file.read(2) in UTF_16 else otherwise
+
+
+def open_text(path: Path, encoding: str = "utf-8-sig", **options: Any) -> IO[str]:
+    """Open a text file, which may be compressed, for reading; options are those of `open`.
+
+    The byte order mark of UTF-16 has precedence over `encoding`.
+    """
+    return _open(path, "rt", encoding=encoding_of(path, encoding), **options)
+
+
+def check_utf8(path: Path) -> None:
+    """Raise FormatError with the place of the first byte that is not UTF-8, except in UTF-16."""
+    if encoding_of(path) == "utf-16":
+        return
+    with _open(path, "rb") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                raise FormatError(
+                    "formats.not-utf8", path=path, line=number, byte=line[error.start]
+                ) from None
 
 
 @contextmanager

@@ -6,6 +6,7 @@ In a file of reports, the first line is the note, which has a key ``mechanism``.
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ def first_keys(path: Path) -> list[str]:
     >>> first_keys(path)
     ['text:str', 'label:list', 'line:text:str', 'line:label:list']
     """
-    with open_text(path, "utf-8-sig") as file:
+    with open_text(path) as file:
         head = file.read(_HEAD)
         if "\n" not in head and head.lstrip().startswith("{"):
             head += file.readline()
@@ -62,7 +63,7 @@ def _typed_keys(parse: Callable[[], Any]) -> list[str]:
 
 def read_note(path: Path) -> dict[str, Any] | None:
     """Return the first line if it is a note."""
-    with open_text(path, "utf-8-sig") as file:
+    with open_text(path) as file:
         line = file.readline()
     record = _object(path, 1, line) if line.strip() else {}
     return record if "mechanism" in record else None
@@ -71,6 +72,12 @@ def read_note(path: Path) -> dict[str, Any] | None:
 def names(path: Path) -> list[str]:
     """Return the keys of the first row."""
     return next((list(record) for _, record in _records(path)), [])
+
+
+def place_of_row(path: Path, row: int) -> str:
+    """Return where a row of the table, counted from 0, is in the file."""
+    number, _ = next(islice(_records(path), row, None), (None, None))
+    return f"line {number} of the file"
 
 
 def read(path: Path, wanted: tuple[str, ...]) -> pa.Table:
@@ -89,7 +96,7 @@ def read(path: Path, wanted: tuple[str, ...]) -> pa.Table:
 
 
 def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    with open_text(path, "utf-8-sig") as file:
+    with open_text(path) as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():
                 continue
@@ -144,7 +151,7 @@ def json_ready(cell: Any) -> Any:
 
 def read_records(path: Path, noun: str) -> list[dict[str, Any]]:
     """Return a list of objects; `noun` names an object in messages."""
-    with open_text(path, "utf-8-sig") as file:
+    with open_text(path) as file:
         records = parse_json(file.read())
     if not isinstance(records, list):
         raise FormatError("formats.not-a-list", path=path, noun=noun, record=str(records)[:40])

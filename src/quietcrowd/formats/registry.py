@@ -1,8 +1,10 @@
 """The formats of files, and the choice of one by name, suffix and header."""
 
 import re
+import warnings
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +16,9 @@ from attrs import evolve, frozen
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.formats import files
 from quietcrowd.formats.columns import Choice, in_time_order, resolve, warn_left_out
+from quietcrowd.formats.decimals import with_decimal_points
+from quietcrowd.formats.foreign import check_not_foreign
+from quietcrowd.formats.headers import Name, are_numbers
 from quietcrowd.frames import ALIASES, as_frame, mark_of
 from quietcrowd.header_rows import without_header_rows
 from quietcrowd.validation import did_you_mean, one_line
@@ -70,6 +75,7 @@ class Format:
 
 _CSV, _TSV, _JSON = (".csv", ".csv.gz"), (".tsv", ".tsv.gz"), (".json", ".json.gz")
 _JSONL = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
+_TEXT = (".txt", ".txt.gz", ".tab", ".tab.gz")
 
 _TABLE = (rf"({'|'.join(('worker', *ALIASES['worker']))})(:\w+)?",)
 """A column of tables, which these platforms do not write."""
@@ -100,10 +106,11 @@ _LIMESURVEY = (
 FORMATS: Mapping[str, Format] = {
     one.name: one
     for one in (
-        Format("csv", "csv", (*_CSV, *_TSV)),
+        Format("csv", "csv", (*_CSV, *_TSV, *_TEXT)),
         Format("parquet", "parquet", (".parquet",)),
         Format("jsonl", "jsonl", _JSONL),
         Format("excel", "excel", (".xlsx",)),
+        Format("ods", "ods", (".ods",), written=False),
         Format("crowd-kit", "csv", _CSV),
         Format("mturk", "platforms.mturk", _CSV, ("csv",), ("HITId", "WorkerId")),
         Format("toloka", "platforms.toloka", _TSV, ("csv",), ("(OUTPUT|GOLDEN|ASSIGNMENT):.*",)),
@@ -236,6 +243,7 @@ def find_format(path: Path, name: str | None = None) -> Format:
         )
     found = _by_suffix(path) if name is None else FORMATS[name]
     if found is None:
+        check_not_foreign(path)
         known = dict.fromkeys(suffix for one in FORMATS.values() for suffix in one.suffixes)
         raise FormatError("formats.suffix-unknown", path=path, known=", ".join(known))
     return found
@@ -265,16 +273,18 @@ def _header_reader(path: Path, kind: Format) -> Callable[[Path], list[str]]:
 
 def read_table(
     path: Path,
-    columns: tuple[str, ...],
+    columns: tuple[Name, ...],
     *,
     file_format: str | None = None,
     choice: Choice = Choice(),  # noqa: B008
     sets: bool = False,
+    decimal: str | None = ".",
 ) -> pa.Table:
-    """Return the named columns of a file.
+    """Return the named columns of a file; columns by number are named by their number.
 
     A platform's file has the columns ``task``, ``worker`` and ``label``, and `choice` selects its
-    answers. `sets` allows lists of labels in the last column.
+    answers. `sets` allows lists of labels in the last column. For `decimal`, the decimal mark of
+    labels, see `with_decimal_points`.
 
     Raises FormatError if the suffix is unknown, the file is malformed, or a cell has several
     values; ParameterError if the format is unknown, or the columns or the choice do not suit it;
@@ -289,11 +299,19 @@ def read_table(
     elif choice != Choice():
         raise ParameterError("formats.options-of-platforms", path=path)
     else:
+        if are_numbers(columns) and kind.module in ("parquet", "jsonl"):
+            raise ParameterError("formats.numbers-of-columns", path=path, title=kind.title)
         table, skipped = without_header_rows(_read(path, kind, kind.load().read, columns))
         warn_left_out(path, {"further rows of a Qualtrics header": skipped})
-    for name in columns[:-1] if sets else columns:
+    names = [str(name) for name in columns]
+    for name in names[:-1] if sets else names:
         _check_cells(path, table.schema, name)
-    return table
+    label = "label" if "label" in names else names[-1]
+    if sets or decimal == "." or label not in table.column_names:
+        return table
+    place = table.schema.get_field_index(label)
+    labels = with_decimal_points(path, table[label], label, decimal)
+    return table.set_column(place, label, labels)
 
 
 def read_columns(path: Path, *, file_format: str | None = None) -> pa.Table:
@@ -326,38 +344,56 @@ def read_names(path: Path, file_format: str | None = None) -> list[str] | None:
     return found
 
 
-def holds_truths(path: Path, columns: tuple[str, str, str], file_format: str | None = None) -> bool:
+def holds_truths(
+    path: Path, columns: tuple[Name, Name, Name], file_format: str | None = None
+) -> bool:
     """Return whether a file has truths and no workers; `columns` are task, worker and label."""
     kind = _format_inside(path, file_format)
     if kind.platform:
         reader = getattr(kind.load(), "holds_truths", None)
         return reader is not None and _read(path, kind, reader)
+    if are_numbers(columns):
+        return False
     names = _read(path, kind, kind.load().names)
-    task, worker, label = columns
+    task, worker, label = map(str, columns)
     without = resolve(path, names, (task, label))
-    return worker not in resolve(path, names, columns) and len(without) == 2
+    return worker not in resolve(path, names, (task, worker, label)) and len(without) == 2
 
 
 def read_note(path: Path, file_format: str | None = None) -> dict[str, Any] | None:
     """Return the note of a table, or None; errors as in `read_table`."""
     kind = find_format(path, file_format)
-    reader = files.read_note if kind.platform else kind.load().read_note
+    own = kind.written and not kind.platform
+    reader = kind.load().read_note if own else files.read_note
     note: dict[str, Any] | None = _read(path, kind, reader if kind.written else lambda _: None)
     return note
 
 
-UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-"""Byte order marks of UTF-16, which no format here uses."""
+_ZIPPED = (".zip", ".xlsx", ".ods")
+
+
+def place_of_row(
+    path: Path, row: int, columns: tuple[Name, ...], file_format: str | None = None
+) -> str | None:
+    """Return where a row of `read_table` is in its file, or None if the file has no rows."""
+    kind = _format_inside(path, file_format)
+    if kind.platform or kind.name == "parquet":
+        return None
+    with warnings.catch_warnings():  # which read_table gave
+        warnings.simplefilter("ignore")
+        _, skipped = without_header_rows(_read(path, kind, kind.load().read, columns))
+    options = {} if kind.module == "jsonl" else {"header": not are_numbers(columns)}
+    reader = partial(kind.load().place_of_row, **options)
+    place: str = _read(path, kind, reader, row + skipped)
+    return place
 
 
 def _read(path: Path, kind: Format, reader: Callable[..., Any], *parameters: Any) -> Any:
     if not path.is_dir():
-        with path.open("rb") as file:  # later errors are about the content
-            if file.read(2) in UTF_16:
-                raise FormatError("formats.utf16", path=path)
+        path.open("rb").close()  # later errors are about the content
     try:
         return reader(path, *parameters)
-    except FormatError:
+    except (FormatError, ParameterError):
         raise
     except (
         pa.ArrowException,
@@ -368,6 +404,8 @@ def _read(path: Path, kind: Format, reader: Callable[..., Any], *parameters: Any
         RecursionError,
         zlib.error,
     ) as error:
+        if isinstance(error, UnicodeDecodeError) and path.suffix.lower() not in _ZIPPED:
+            files.check_utf8(path)
         raise FormatError(
             "formats.not-readable", path=path, name=kind.title, reason=one_line(error)
         ) from None
@@ -426,8 +464,8 @@ def write_table(
     frame : pandas, Polars or PyArrow dataframe
         The table.
     path : str or Path
-        Its suffix determines the format: ``.csv``, ``.tsv``, ``.parquet``, ``.jsonl``, ``.xlsx``,
-        or ``.csv.gz``, ``.tsv.gz``, ``.jsonl.gz``.
+        Its suffix determines the format: ``.csv``, ``.tsv``, ``.txt``, ``.parquet``, ``.jsonl`` or
+        ``.xlsx``. Text files may also end in ``.gz``.
     note : mapping, optional
         JSON-ready metadata of the table. Default: the mark of a frame of reports with a column
         ``worker``.

@@ -96,7 +96,7 @@ def test_columns_and_a_row_in_error_are_those_of_the_file(run, table):
     status, _, errors = run(table, "--non-private", "--columns", "who,a,b,won")
     assert status == 2
     assert "comparisons.csv: row 2, column 'won': 'sake' is neither" in errors
-    assert "row 0 is line 2 of the file" in errors
+    assert "row 2 is line 4 of the file" in errors
 
 
 @pytest.mark.parametrize(

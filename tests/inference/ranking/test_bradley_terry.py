@@ -288,3 +288,30 @@ def test_predictions_are_the_scores_best_first():
     other = BradleyTerry().fit_predict(pl.from_pandas(frame))
     assert other.columns == ["item", "score"]
     assert other["score"].to_list() == scores.tolist()
+
+
+def test_a_tie_counts_half_to_each():
+    """Two ties between a pair are a comparison won by each."""
+    frame, pair = crowd(), {"left": ["tea"] * 2, "right": ["coffee"] * 2}
+    tied = pd.DataFrame({"worker": [-1, -2], **pair, "label": ["tie", "Draw"]})
+    won = pd.DataFrame({"worker": [-1, -2], **pair, "label": ["tea", "coffee"]})
+    found, expected = (BradleyTerry().fit(pd.concat([frame, rows])) for rows in (tied, won))
+    assert as_dict(found) == pytest.approx(as_dict(expected), abs=1e-9)
+    assert np.allclose(found.covariance, expected.covariance)
+    assert (found.reports, found.workers) == (expected.reports, expected.workers)
+    answers = qc.Answers.from_comparisons(pd.concat([frame, tied]), ties="keep")
+    assert as_dict(BradleyTerry().fit(answers)) == as_dict(found)
+
+
+def test_items_that_only_tie_have_equal_scores():
+    rows = {"worker": ["ann"], "model_a": [1], "model_b": [2], "winner": ["tie"]}
+    assert BradleyTerry().fit(pd.DataFrame(rows)).scores.tolist() == [0.0, 0.0]
+
+
+def test_a_tie_is_no_report(device):
+    rows = {"worker": ["ann"], "left": ["tea"], "right": ["milk"], "label": ["tie"]}
+    with pytest.raises(AnswerError, match="'tie' is neither side, so it cannot be randomized"):
+        BradleyTerry().fit(pd.DataFrame(rows), mechanism=device)
+    answers = qc.Answers.from_comparisons(pd.DataFrame(rows), ties="keep")
+    with pytest.raises(AnswerError, match="left"):
+        BradleyTerry().fit(answers, mechanism=device)

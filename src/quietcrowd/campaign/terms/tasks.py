@@ -12,7 +12,7 @@ from attrs import field, frozen
 from quietcrowd.campaign.terms.canonical import canonical_json, json_in_order
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import FormatError
-from quietcrowd.formats.csv import sniff_header
+from quietcrowd.formats.dialects import sniff_header
 from quietcrowd.validation import parse_json
 
 _NAMES = ("task", "external_id", "id")

@@ -47,12 +47,12 @@ class Rank:
     )
     non_private: bool = option(
         help="The file contains non-private comparisons: worker, left, right, and label, the "
-        "chosen item.",
+        "chosen item, or tie.",
         default=False,
     )
     columns: str = option(
         metavar="WORKER,LEFT,RIGHT,LABEL",
-        help="Column names of non-private comparisons, comma-separated.",
+        help="Column names of non-private comparisons, or numbers from 1 without a header.",
         default=_USUAL_COLUMNS,
     )
     duplicates: str = options.duplicates_option(
@@ -93,7 +93,8 @@ def _read(files: list[Path], columns: str, duplicates: str, *, plain: bool) -> R
         return read_reports(*files)
     if len(files) > 1:
         raise ParameterError("commands.non-private-takes-a-file")
-    return read_comparisons(files[0], options.four_columns(columns), duplicates=duplicates)  # type: ignore[arg-type]
+    names = options.four_columns(columns)
+    return read_comparisons(files[0], names, duplicates=duplicates, ties="keep")  # type: ignore[arg-type]
 
 
 def _ranked(data: Reports | Answers, spread: float | None, max_iter: int | None) -> Ranking:

@@ -71,7 +71,8 @@ class BradleyTerry:
         ----------
         comparisons : pandas, Polars or PyArrow dataframe; Reports; or Answers
             A frame in the format of crowd-kit, with columns ``worker``, ``left``, ``right`` and
-            ``label``, the chosen item. Or answers by `Answers.from_comparisons`, or reports.
+            ``label``, the chosen item or a tie; see `Answers.from_comparisons`. Or answers from
+            there, or reports. A tie counts half to each item, and must be non-private.
         mechanism : Mechanism or Channel, optional
             What randomized the labels of a frame or of answers. A mechanism has the domain
             ``Categorical(["left", "right"])``; a channel has rows and columns for left and right in
@@ -167,14 +168,16 @@ def _counted(read: ComparisonReports, pairs: Pairs, spread: float) -> Comparison
     kinds = int(answers.values.max()) + 1
     keys = answers.task_codes * np.int64(kinds) + answers.values
     _, rows, counts = np.unique(keys, return_index=True, return_counts=True)
-    tasks = answers.task_codes[rows]
+    ties = read.tied[rows]
+    places = np.concatenate([rows, rows[ties]])  # of left, and of right for ties
+    tasks = answers.task_codes[places]
     return Comparisons(
         items=len(pairs.items),
         left=pairs.left[tasks],
         right=pairs.right[tasks],
-        log_left=read.log_left[rows],
-        log_right=read.log_right[rows],
-        counts=counts.astype(np.float64),
+        log_left=np.concatenate([read.log_left[rows], read.log_right[rows[ties]]]),
+        log_right=np.concatenate([read.log_right[rows], read.log_left[rows[ties]]]),
+        counts=np.concatenate([np.where(ties, 0.5, 1.0) * counts, 0.5 * counts[ties]]),
         spread=spread,
     )
 

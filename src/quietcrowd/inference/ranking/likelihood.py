@@ -15,7 +15,7 @@ from scipy import linalg
 from scipy.special import expit, log_expit
 
 from quietcrowd.answers import Answers
-from quietcrowd.comparisons import SIDES, item_ids
+from quietcrowd.comparisons import SIDES, SIDES_AND_TIE, Ties, comparison_columns, item_ids
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.frames import Backend, Duplicates, as_frame, backend_of, unmarked
@@ -167,12 +167,16 @@ def _climb(
 
 @frozen(kw_only=True, eq=False)
 class ComparisonReports:
-    """Input of `BradleyTerry`, with log-likelihoods per row; `ids` of items are as in a frame."""
+    """Input of `BradleyTerry`, with log-likelihoods per row; `ids` of items are as in a frame.
+
+    A row that is `tied` has the log-likelihoods of "left", and counts half to each item.
+    """
 
     answers: Answers
     mechanism: Any
     log_left: npt.NDArray[np.float64]
     log_right: npt.NDArray[np.float64]
+    tied: npt.NDArray[np.bool_]
     ids: pa.Array | None = None
     simulated: bool = False
     backend: Backend = "pandas"
@@ -190,6 +194,7 @@ class ComparisonReports:
                 mechanism=data.mechanism,
                 log_left=logs[0],
                 log_right=logs[1],
+                tied=np.zeros(len(data.table), bool),
                 simulated=data.simulated,
             )
         ids: pa.Array | None = None
@@ -198,23 +203,27 @@ class ComparisonReports:
             frame = as_frame(data).to_native()
             frame = frame if mechanism is None else unmarked(frame)
             backend = backend_of(frame)
-            data, ids = Answers.from_comparisons(frame, duplicates=duplicates), item_ids(frame)
+            ties: Ties = "keep" if mechanism is None else "error"
+            data = Answers.from_comparisons(frame, duplicates=duplicates, ties=ties)
+            ids = item_ids(frame, *comparison_columns(as_frame(frame).columns)[1:3])
         logs = _logs_of_sides(data, mechanism)
         return cls(
             answers=data,
             mechanism=mechanism,
             log_left=logs[0],
             log_right=logs[1],
+            tied=np.zeros(len(data), bool) if mechanism is not None else _tied(data),
             ids=ids,
             backend=backend,
         )
 
 
 def _logs_of_sides(answers: Answers, mechanism: Any) -> npt.NDArray[np.float64]:
-    places = _places_of(answers.domain)
     if mechanism is None:
+        left, right = _places_of(answers.domain, ties=True)
         with np.errstate(divide="ignore"):
-            return np.log([answers.values == places[0], answers.values == places[1]])
+            return np.log([(answers.values == left) | _tied(answers), answers.values == right])
+    places = _places_of(answers.domain)
     if isinstance(mechanism, Channel):
         distribution = mechanism.probabilities
         if distribution is None or distribution.shape != (2, 2):
@@ -255,10 +264,19 @@ def _check_informative(channel: Channel, name: str) -> None:
         raise AnswerError("inference.comparisons-without-signal", name=name)
 
 
-def _places_of(domain: Any) -> tuple[int, int]:
+def _places_of(domain: Any, *, ties: bool = False) -> tuple[int, int]:
     labels = domain.labels if isinstance(domain, FiniteDomain) else ()
-    if set(labels) != set(SIDES.labels):
+    known = SIDES_AND_TIE if ties and "tie" in labels else SIDES
+    if set(labels) != set(known.labels):
         raise AnswerError(
             "inference.comparisons-needed", domain=SIDES.example(), other_domain=domain.example()
         )
     return labels.index("left"), labels.index("right")
+
+
+def _tied(answers: Answers) -> npt.NDArray[np.bool_]:
+    labels = answers.domain.labels  # type: ignore[attr-defined]
+    found: npt.NDArray[np.bool_] = answers.values == (
+        labels.index("tie") if "tie" in labels else -1
+    )
+    return found

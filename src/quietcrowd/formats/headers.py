@@ -1,0 +1,57 @@
+"""Columns by number, in tables without a header, and headers that are missing."""
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from quietcrowd.exceptions import FormatError, ParameterError
+
+Name: TypeAlias = str | int
+"""A column's name, or its number from 1 in a table without a header."""
+
+_NUMBER = re.compile(r"\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*", re.ASCII)
+_USUAL = frozenset(("task", "worker", "label", "taskid", "workerid", "performer", "answer"))
+
+
+def are_numbers(wanted: Sequence[Name]) -> bool:
+    """Return whether columns are numbers; raise ParameterError if only some are."""
+    numbers = [name for name in wanted if not isinstance(name, str)]
+    if numbers and len(numbers) < len(wanted):
+        raise ParameterError("formats.columns-mixed", wanted=", ".join(map(repr, wanted)))
+    return bool(numbers)
+
+
+def numbered_columns(path: Path, first: Sequence[str], wanted: Sequence[Name]) -> dict[str, int]:
+    """Return places from 0 of columns by number; `first` is the first row of the table."""
+    places = {}
+    for number in wanted:
+        if isinstance(number, bool) or not 1 <= int(number) <= len(first):
+            raise ParameterError(
+                "formats.column-number-invalid", path=path, number=number, count=len(first)
+            )
+        places[str(number)] = int(number) - 1
+    if len(places) < len(wanted):
+        raise ParameterError("formats.column-number-twice", wanted=", ".join(map(str, wanted)))
+    usual = [cell for cell in first if cell.strip().lower() in _USUAL]
+    if len(usual) > 1:
+        raise FormatError("formats.header-found", path=path, names=" and ".join(map(repr, usual)))
+    return places
+
+
+def check_header(path: Path, header: Sequence[str], below: Iterable[list[str]]) -> None:
+    """Raise FormatError if a header without the wanted names seems to be an answer.
+
+    It is one if all its cells are numbers, or a text of it occurs `below` in the same column.
+    """
+    filled = [cell for cell in header if cell.strip()]
+    texts = {place: cell for place, cell in enumerate(header) if cell and not _is_number(cell)}
+    repeated = any(
+        row[place : place + 1] == [cell] for row in below for place, cell in texts.items()
+    )
+    if repeated or (filled and all(map(_is_number, filled))):
+        raise FormatError("formats.header-missing", path=path, cells=", ".join(map(repr, filled)))
+
+
+def _is_number(text: str) -> bool:
+    return _NUMBER.fullmatch(text) is not None

@@ -1,0 +1,75 @@
+"""Numbers with a decimal comma."""
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import quietcrowd as qc
+from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.formats.decimals import with_decimal_points
+
+TEXT = "task;worker;label\na;u;3,5\na;v;4\nb;u;-,5\nb;v;+1,\n"
+NUMBERS = qc.Interval(low=-5, high=5)
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(TEXT)
+    return path
+
+
+def test_a_decimal_comma_is_read_if_asked_for(file):
+    answers = qc.read_answers(file, NUMBERS, decimal=",")
+    assert answers.values.tolist() == [3.5, 4.0, -0.5, 1.0]
+
+
+def test_a_decimal_comma_is_an_error_otherwise(file):
+    with pytest.raises(FormatError, match=r"a\.csv: row 0, column 'label': '3,5' .*--decimal ,"):
+        qc.read_answers(file, NUMBERS)
+    with pytest.raises(ParameterError, match="decimal must be one of"):
+        qc.read_answers(file, NUMBERS, decimal=";")
+
+
+def test_labels_may_have_commas(file):
+    domain = qc.Categorical(["3,5", "4", "-,5", "+1,"])
+    assert len(qc.read_answers(file, domain)) == 4
+    file.write_text('task,worker,label\na,u,"3,5"\na,v,"cat, dog"\n')
+    assert qc.formats.read_table(file, ("label",), decimal=None)["label"].to_pylist() == [
+        *("3,5", "cat, dog")
+    ]
+
+
+def test_known_truths_are_read_alike(tmp_path):
+    path = tmp_path / "gold.csv"
+    path.write_text("task;truth\na;3,5\n")
+    assert qc.read_truths(path, decimal=",").to_pylist() == [{"task": "a", "label": "3.5"}]
+    with pytest.raises(FormatError, match="row 0, column 'label': '3,5'"):
+        qc.read_truths(path)
+
+
+@pytest.mark.parametrize(
+    ("texts", "decimal", "expected"),
+    [
+        (["1,5", None, "NA"], ",", ["1.5", None, "NA"]),
+        (["1.234,5"], ",", ["1.234,5"]),
+        (["1,5"], ".", ["1,5"]),
+        (["1,5", "a"], None, ["1,5", "a"]),
+        (["a, b", None], None, ["a, b", None]),
+        ([], None, []),
+    ],
+)
+def test_only_numbers_change(tmp_path, texts, decimal, expected):
+    column = pa.chunked_array([pa.array(texts, pa.string())])
+    assert with_decimal_points(tmp_path, column, "x", decimal).to_pylist() == expected
+
+
+def test_a_few_other_cells_do_not_hide_numbers(tmp_path):
+    column = pa.chunked_array([pa.array(["NA", *["1,5"] * 10])])
+    with pytest.raises(FormatError, match="row 1, column 'x': '1,5'"):
+        with_decimal_points(tmp_path, column, "x", None)
+
+
+def test_numbers_have_no_comma(tmp_path):
+    column = pa.chunked_array([pd.Series([1.5])])
+    assert with_decimal_points(tmp_path, column, "x", None) is column
