@@ -101,8 +101,8 @@ def test_other_answers_name_their_cell_and_the_way_to_choose_questions():
     with pytest.raises(AnswerError) as caught:
         rows_of(frame)
     assert str(caught.value) == (
-        "row 1, column 's2': '3' is outside 'yes', 'no'. If the question has other answers, choose "
-        "questions with questions= (on the command line: --questions)."
+        "row 1, column 's2': '3' is outside the domain 'yes', 'no'. If the question has other "
+        "answers, choose questions with questions= (on the command line: --questions)."
     )
     assert rows_of(frame, questions=["s1", "s3"]) == [row for row in ROWS if row[0] != "s2"]
     answers = qc.Answers.from_wide(frame, YES_OR_NO, out_of_domain="skip")
@@ -121,7 +121,7 @@ def test_marks_of_missing_answers_leave_no_row():
     with pytest.warns(ChangedValuesWarning, match="' no' is read as 'no'"):
         found = rows_of(frame, domain=qc.Categorical(["yes", "no", "None", "N/A"]))
     assert len(found) == 6
-    with pytest.raises(AnswerError, match="row 1, column 's2': 'N/A' is outside"):
+    with pytest.raises(AnswerError, match="row 1, column 's2': 'N/A' is outside the"):
         rows_of(frame.assign(s2=[None, "N/A", "no"]), missing=())
     with pytest.raises(AnswerError, match=r"row 2, column 's2': .*choices"):
         rows_of(STUDY.assign(s2=[None, None, '{"choices":["a"]}']))

@@ -110,6 +110,21 @@ def test_names_and_patterns_choose_columns(choice, id_name, questions):
     assert layout.by_worker == ("task" not in choice)
 
 
+@pytest.mark.parametrize(
+    ("names", "id_name", "by_worker"),
+    [
+        (["task", "ann", "bob"], "task", False),
+        (["n", "taskId"], "taskId", False),
+        (["q1", "worker"], "worker", True),
+        (["workerId", "q1", "label"], "workerId", True),
+    ],
+)
+def test_ids_may_have_the_names_that_they_have_in_answers(names, id_name, by_worker):
+    layout = find_layout(names)
+    assert (layout.id, layout.by_worker) == (id_name, by_worker)
+    assert [*layout.questions] == [name for name in names if name != id_name]
+
+
 def test_another_column_of_workers_replaces_that_of_the_survey():
     layout = find_layout(["Timestamp", "Email Address", "Name", "Is it?"], worker="Name")
     assert (layout.id, list(layout.questions)) == ("Name", ["Is it?"])
@@ -132,6 +147,8 @@ def test_another_column_of_workers_replaces_that_of_the_survey():
         (["task", "worker", "label"], {}, AnswerError, "a row is an answer already"),
         (["PROLIFIC_PID", "prolific_id", "q"], {}, AnswerError, "may contain the workers"),
         ([], {}, AnswerError, "are not those of a known survey"),
+        (["task", "worker", "q1"], {}, AnswerError, "are not those of a known survey"),
+        (["task", "a"], {"questions": "a"}, ParameterError, "requires a row per worker"),
     ],
 )
 def test_what_is_uncertain_is_an_error(names, choice, error, message):

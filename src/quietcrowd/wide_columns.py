@@ -1,7 +1,7 @@
 """Roles of the columns of a wide table: ids, answers, options and times.
 
 A row is a worker and a column a question, or a row is a task and a column a worker. Exports of
-known surveys need no names; for all other tables the caller names the ids.
+known surveys, and columns with the names of answers, need no names; otherwise the caller names ids.
 """
 
 import re
@@ -59,7 +59,8 @@ _DEVICE = "start|end|today|deviceid|username|phonenumber|simserial|subscriberid|
 QUALTRICS = Survey(
     marks=(
         "ResponseId|_recordId",
-        "(?:[Ss]tart|[Ee]nd|[Rr]ecorded)Date|[Ff]inished|[Ss]tatus|[Pp]rogress",
+        "(?:[Ss]tart|[Ee]nd|[Rr]ecorded)Date",
+        "[Ff]inished|[Ss]tatus|[Pp]rogress",
     ),
     workers=(_PERSON, "ResponseId|_recordId"),
     others=r"(?:[Ss]tart|[Ee]nd|[Rr]ecorded)Date|[Ss]tatus|[Ii][Pp]Address|[Pp]rogress|[Ff]inished"
@@ -151,15 +152,17 @@ def find_layout(
     """
     if worker is not None and task is not None:
         raise ParameterError("wide.two-ids")
-    if task is not None and questions is not None:
-        raise ParameterError("wide.questions-with-task")
     if set(ALIASES) <= set(names):
         raise AnswerError("wide.long-table")
     for name in (worker, task):
         if name is not None and name not in names:
             raise _unknown(name, names)
-    ignored = set(_chosen(ignore, names))
     survey = None if task is not None else _survey(names, import_ids)
+    if worker is None and task is None and survey is None:
+        worker, task = _named_ids(names)
+    if task is not None and questions is not None:
+        raise ParameterError("wide.questions-with-task")
+    ignored = set(_chosen(ignore, names))
     id_name = worker or task or _id_in(names, survey, ignored)
     patterns = [_UNNAMED] if survey is None else [_UNNAMED, survey.others, *survey.workers]
     others = {name for name in names if any(matches(one, name) for one in patterns)}
@@ -198,6 +201,18 @@ def _survey(names: Sequence[str], import_ids: ImportIds | None) -> Survey | None
         if marked and names and matches(one.first, names[0]):
             return one
     return None
+
+
+def _named_ids(names: Sequence[str]) -> tuple[str | None, str | None]:
+    """Return the column of workers or of tasks, if only one of them has a default name."""
+    found = [
+        [name for name in names if name == role or name in ALIASES[role]]
+        for role in ("worker", "task")
+    ]
+    if sum(map(len, found)) != 1:
+        return None, None
+    workers, tasks = found
+    return (workers[0], None) if workers else (None, tasks[0])
 
 
 def _id_in(names: Sequence[str], survey: Survey | None, ignored: Iterable[str]) -> str | None:

@@ -129,12 +129,12 @@ class Convert(WideOptions, StoreOptions, DescriptionOptions):
     missing: str | None = options.MISSING_MARKS
     decimal: str | None = options.DECIMAL
     include_rejected: bool = option(
-        help="Include answers that a requester rejected.", default=False
+        help="Include answers that were rejected, not finished or tests.", default=False
     )
     label_config: Path | None = options.NEW_LABEL_CONFIG
     multi_label: str | None = option(
         metavar="LABELS",
-        help="All labels, if answers are sets: cat,dog. Each label becomes a question.",
+        help="All labels, if answers are sets: cat,'\"a, b\"'. Each becomes a question.",
         default=None,
     )
     separator: str | None = option(

@@ -27,7 +27,7 @@ class WideOptions:
     )
     worker: str | None = option(
         metavar="COLUMN",
-        help="Column of workers, if a row is a worker. Known surveys need none.",
+        help="Column of workers, if a row is a worker. Not needed for known surveys.",
         default=None,
     )
     task: str | None = option(
