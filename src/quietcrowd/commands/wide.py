@@ -83,5 +83,6 @@ def _print_roles(found: LongRows) -> None:
     note(f"{ids}: {source}; {counted(len(names), kind)}: {listed}")
     if found.empty:
         note(f"{counted(found.empty, 'empty cell')} without an answer")
-    if layout.others:
-        note(f"dropped columns: {', '.join(layout.others)}")
+    others = [name for name in layout.others if name.strip()]
+    if others:
+        note(f"dropped columns: {', '.join(others)}")
