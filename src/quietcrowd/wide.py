@@ -25,6 +25,7 @@ _ISO_TIME = r"^\d{4}-\d\d-\d\d([ T]|$)"
 _TICKED, _UNTICKED = ("1", "1.0", "true", "True", "TRUE"), ("0", "0.0", "false", "False", "FALSE")
 
 Columns: TypeAlias = dict[str, pa.ChunkedArray]
+"""Labels of each question or worker, by row."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -211,7 +212,7 @@ def _responses(
         for name in names
         if matches(pattern, name)
     ]
-    times = [name for name in names if survey and matches(survey.time, name)]
+    times = [name for name in names if survey and survey.time and matches(survey.time, name)]
     columns = {name: source.column(name) for name in (*(rule[0] for rule in rules), *times[:1])}
     for name, options in questions.items():
         if options is not None:

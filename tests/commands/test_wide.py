@@ -94,6 +94,15 @@ def test_marks_of_missing_answers_may_be_chosen(run, tmp_path):
     assert (status, rows_of(output)) == (0, [["s1", "b", "yes"], ["s2", "b", "no"]])
 
 
+def test_decimal_commas_may_be_chosen(run, tmp_path):
+    (tmp_path / "study.csv").write_text("prolific_id;s1;s2\na;0,5;1\nb;;2,25\n")
+    status, output, errors = run("convert", "--wide", "study.csv")
+    assert (status, output) == (2, "")
+    assert "--decimal" in errors
+    status, output, _ = run("convert", "--wide", "study.csv", "--decimal", ",")
+    assert (status, rows_of(output)) == (0, [["s1", "a", 0.5], ["s2", "a", 1], ["s2", "b", 2.25]])
+
+
 def test_rows_are_numbered_if_all_columns_are_questions(run):
     status, output, errors = run(
         "convert", "--wide", "table.csv", "--questions", "ann,bob", "--ignore", "item,gold"

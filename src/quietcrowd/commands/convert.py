@@ -38,6 +38,7 @@ from quietcrowd.formats.answers import (
 )
 from quietcrowd.formats.columns import Choice, resolve, warn_left_out
 from quietcrowd.formats.csv import count_formulas
+from quietcrowd.formats.decimals import with_decimal_points
 from quietcrowd.formats.files import check_new, require_no_overwriting, sidecar
 from quietcrowd.formats.headers import are_numbers
 from quietcrowd.formats.platforms.label_studio_config import write_label_config
@@ -216,10 +217,13 @@ class Convert(WideOptions, StoreOptions, DescriptionOptions):
         sets = self.multi_label is not None
         intake = Intake(options.missing_marks(self.missing))
         if self.wide:
-            self._reject_options("--wide", ("question", "columns", "decimal"))
+            self._reject_options("--wide", ("question", "columns"))
             table = self.read_wide(
                 source, self.from_format, intake, rejected=self.include_rejected, sets=sets
             )
+            if not sets:
+                labels = with_decimal_points(source, table["label"], "label", self.decimal)
+                table = table.set_column(2, "label", labels)
             what = "answer"
         else:
             table, what = _read(
