@@ -69,28 +69,6 @@ def test_rows_are_numbered_if_a_survey_names_no_one():
     assert rows_of(form) == [["A?", "1", "no"], ["A?", "2", "yes"]]
 
 
-@pytest.mark.parametrize(
-    ("columns", "labels"),
-    [
-        ({"q1": [1, 2], "q2": [2.0, None]}, [1, 2, 2]),
-        ({"q1": [1, 2], "q2": [2.5, None]}, [1.0, 2.0, 2.5]),
-        ({"q1": ["1", "x"], "q2": [2.0, None]}, ["1", "x", "2"]),
-        ({"q1": ["1", "x"], "q2": [2.5, None]}, ["1", "x", "2.5"]),
-        ({"q1": [None, None], "q2": ["x", None]}, ["x"]),
-        ({"q1": [True, None], "q2": [False, None]}, [True, False]),
-        ({"q1": [[1], [2]], "q2": ["x", None]}, "have different types: list<.*int64>, string"),
-    ],
-)
-def test_columns_of_several_types_become_one(columns, labels):
-    frame = pd.DataFrame({"w": ["a", "b"], **columns})
-    if isinstance(labels, str):
-        with pytest.raises(AnswerError, match=labels):
-            long_rows(frame, worker="w")
-    else:
-        found = long_rows(frame, worker="w").table["label"].to_pylist()
-        assert (found, {*map(type, found)}) == (labels, {*map(type, labels)})
-
-
 def test_a_pivot_table_may_have_numbers_as_names():
     frame = STUDY.set_axis(["w", 7, 8, 9], axis=1)
     assert rows_of(frame, worker="w", questions="7") == [["7", "a", "yes"], ["7", "c", "no"]]

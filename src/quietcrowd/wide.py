@@ -5,7 +5,7 @@ Empty cells are missing answers and leave no row.
 
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,13 +19,10 @@ from quietcrowd.exceptions import AnswerError, DroppedRowsWarning
 from quietcrowd.frames import as_frame, column_of
 from quietcrowd.header_rows import MOST_ROWS, header_rows
 from quietcrowd.intake import Intake, check_ids, decoded
-from quietcrowd.wide_columns import Layout, Options, Questions, find_layout, matches
+from quietcrowd.wide_columns import Layout, Questions, find_layout, matches
+from quietcrowd.wide_labels import labels_of, of_one_type
 
 _ISO_TIME = r"^\d{4}-\d\d-\d\d([ T]|$)"
-_TICKED, _UNTICKED = ("1", "1.0", "true", "True", "TRUE"), ("0", "0.0", "false", "False", "FALSE")
-
-Columns: TypeAlias = dict[str, pa.ChunkedArray]
-"""Labels of each question or worker, by row."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -88,7 +85,7 @@ def long_rows(
     chosen, unread = _of_one_kind(layout.questions, certain=questions is not None, sets=sets)
     source = _Source(frame=native[skipped:], first=skipped, intake=intake, known=known)
     table, rows, dropped = _responses(source, layout, chosen, rejected=rejected, sets=sets)
-    labels = _of_one_type({name: _labels(table, name, chosen[name]) for name in chosen})
+    labels = of_one_type({name: labels_of(table, name, chosen[name]) for name in chosen})
     filled = np.stack([_is_filled(column) for column in labels.values()])
     answered = np.asarray(filled.any(axis=0))
     ids = _ids(table, layout, rows, answered).combine_chunks()
@@ -265,60 +262,3 @@ def _is_filled(column: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
     if pa.types.is_string(plain_type(column.type)):
         filled = pc.fill_null(pc.not_equal(pc.utf8_trim_whitespace(column), ""), False)
     return np.asarray(filled)
-
-
-def _labels(table: pa.Table, name: str, options: Options | None) -> pa.ChunkedArray:
-    """Return a column, or the ticked options of each row, None if all cells are empty.
-
-    A ticked option has a 1, or its label.
-    """
-    if options is None:
-        return table[name]
-    cells = [
-        [(text or "").strip() for text in table[column].cast(pa.string()).to_pylist()]
-        for column in options.values()
-    ]
-    marks = {text for column in cells for text in column} <= {"", *_TICKED, *_UNTICKED}
-    sets = []
-    for row in zip(*cells, strict=True):
-        pairs = list(zip(options, row, strict=True))
-        ticked = (
-            [option for option, text in pairs if text in _TICKED]
-            if marks
-            else [text for _, text in pairs if text]
-        )
-        sets.append(ticked if any(row) else None)
-    return pa.chunked_array([pa.array(sets, pa.list_(pa.string()))])
-
-
-def _of_one_type(columns: Columns) -> Columns:
-    """Convert columns to one type: whole numbers, numbers, or texts."""
-    kinds = {plain_type(column.type) for column in columns.values()} - {pa.null()}
-    whole = {name: _as_whole(column) for name, column in columns.items()}
-    if len(kinds) <= 1:
-        target = kinds.pop() if kinds else pa.string()
-    elif not all(map(_is_number, kinds)):
-        columns, target = whole, pa.string()
-    elif any(pa.types.is_floating(column.type) for column in whole.values()):
-        target = pa.float64()
-    else:
-        columns, target = whole, pa.int64()
-    try:
-        return {name: column.cast(target) for name, column in columns.items()}
-    except pa.ArrowException:
-        types = ", ".join(sorted(map(str, kinds)))
-        raise AnswerError("wide.cells-of-several-types", types=types) from None
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
-
-
-def _as_whole(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Convert floats to whole numbers, such as 3.0 in a column with missing answers, if exact."""
-    if not pa.types.is_floating(column.type):
-        return column
-    try:
-        return column.cast(pa.int64())
-    except pa.ArrowInvalid:
-        return column

@@ -1,0 +1,71 @@
+"""Labels in the columns of a wide table: one type for all, and sets of options with columns."""
+
+from typing import TypeAlias
+
+import pyarrow as pa
+
+from quietcrowd.answer_errors import plain_type
+from quietcrowd.exceptions import AnswerError
+from quietcrowd.wide_columns import Options
+
+_TICKED, _UNTICKED = ("1", "1.0", "true", "True", "TRUE"), ("0", "0.0", "false", "False", "FALSE")
+
+Columns: TypeAlias = dict[str, pa.ChunkedArray]
+"""Labels of each question or worker, by row."""
+
+
+def labels_of(table: pa.Table, name: str, options: Options | None) -> pa.ChunkedArray:
+    """Return a column, or the ticked options of each row, None if all cells are empty.
+
+    A ticked option has a 1, or its label.
+    """
+    if options is None:
+        return table[name]
+    cells = [
+        [(text or "").strip() for text in table[column].cast(pa.string()).to_pylist()]
+        for column in options.values()
+    ]
+    marks = {text for column in cells for text in column} <= {"", *_TICKED, *_UNTICKED}
+    sets = []
+    for row in zip(*cells, strict=True):
+        pairs = list(zip(options, row, strict=True))
+        ticked = (
+            [option for option, text in pairs if text in _TICKED]
+            if marks
+            else [text for _, text in pairs if text]
+        )
+        sets.append(ticked if any(row) else None)
+    return pa.chunked_array([pa.array(sets, pa.list_(pa.string()))])
+
+
+def of_one_type(columns: Columns) -> Columns:
+    """Convert columns to one type: whole numbers, numbers, or texts."""
+    kinds = {plain_type(column.type) for column in columns.values()} - {pa.null()}
+    whole = {name: _as_whole(column) for name, column in columns.items()}
+    if len(kinds) <= 1:
+        target = kinds.pop() if kinds else pa.string()
+    elif not all(map(_is_number, kinds)):
+        columns, target = whole, pa.string()
+    elif any(pa.types.is_floating(column.type) for column in whole.values()):
+        target = pa.float64()
+    else:
+        columns, target = whole, pa.int64()
+    try:
+        return {name: column.cast(target) for name, column in columns.items()}
+    except pa.ArrowException:
+        types = ", ".join(sorted(map(str, kinds)))
+        raise AnswerError("wide.cells-of-several-types", types=types) from None
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def _as_whole(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Convert floats to whole numbers, such as 3.0 in a column with missing answers, if exact."""
+    if not pa.types.is_floating(column.type):
+        return column
+    try:
+        return column.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return column
