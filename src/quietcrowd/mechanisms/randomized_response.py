@@ -32,7 +32,7 @@ class RandomizedResponse(LabelMechanism):
         Privacy loss of one answer, natural logarithm, 0 to 16. At 0 a report reveals nothing.
     flip_probability : float, optional
         The probability p, 0 to 1, instead of `epsilon`.
-    null : {None, "category"}
+    missing : {None, "category"}
         Handling of a task without an answer: no report, or NULL as one more label.
 
     Raises

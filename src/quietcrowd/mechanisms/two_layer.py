@@ -90,7 +90,7 @@ class TwoLayerRandomizedResponse(LabelMechanism):
         For "epsilon": the mean, 0 to 8.
     distribution : {"flip", "epsilon", "beta"}
         Draw of a worker: a uniform or beta-distributed flip probability, or an epsilon.
-    null : {None, "category"}
+    missing : {None, "category"}
         Handling of a task without an answer; NULL requires "epsilon".
 
     Raises
