@@ -24,6 +24,7 @@ from quietcrowd.frames import (
     mark_of,
     positions_by_text,
 )
+from quietcrowd.intake import Intake, decoded
 
 BETWEEN = " | "
 """Separates the items in a task's name; items cannot contain it."""
@@ -62,7 +63,7 @@ def comparison_rows(frame: Any, names: tuple[str, str, str, str], ties: Ties) ->
         names = comparison_columns(as_frame(frame).columns)
     worker, left, right, label = names
     columns = _columns_of(frame, names)
-    items = item_ids(frame, left, right)
+    items = item_ids(pa.table(columns), left, right)
     texts = items.cast(pa.string())
     _check_names(texts, items, columns, names)
     first, second, chosen = (positions_by_text(columns[name], texts) for name in names[1:])
@@ -125,7 +126,12 @@ def _columns_of(frame: Any, names: tuple[str, ...]) -> dict[str, pa.Array]:
         "Name the columns with worker=, left=, right= and label= (on the command line: --columns "
         "WORKER,LEFT,RIGHT,LABEL)."
     )
-    columns = {name: column_of(native, name, way_out).combine_chunks() for name in names}
+    intake = Intake()
+    columns = {
+        name: decoded(intake.encoded(column_of(native, name, way_out), name)).combine_chunks()
+        for name in names
+    }
+    intake.warn()
     for name, column in columns.items():
         if column.null_count:
             row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))

@@ -111,7 +111,8 @@ class Intake:
                 raise AnswerError("answers.cell-structured", row=row, name=name, value=new)
             if new != old:
                 texts[place] = new
-        self._note("answers.values-cleaned", name, values, texts, codes, first)
+        visible = {place: text for place, text in texts.items() if text}
+        self._note("answers.values-cleaned", name, values, visible, codes, first)
         marks = {
             place: mark
             for place, mark in _equal_to(values, texts, self._marks)

@@ -24,10 +24,10 @@ def test_what_is_left_out_of_a_folder_is_counted(run, folder):
     ("words", "rows", "way_out"),
     [
         (["randomize"], "t,a,maybe", "Name it with --labels, --levels or --between, or drop the"),
-        (["randomize"], "t,a,", "is missing. Drop the row with --drop-invalid. Rows"),
+        (["randomize"], "t,a,", "is missing; 1 in all. Drop the row with --drop-invalid. Rows"),
         (["randomize"], "t,a,no\nt,a,yes", "Pass --duplicates last or --duplicates first, or"),
         (["infer", "--non-private"], "t,a,maybe", "or drop the row with --drop-invalid. Rows"),
-        (["infer", "--non-private"], "t,a,", "is missing. Drop the row with --drop-invalid. Rows"),
+        (["infer", "--non-private"], "t,a,", "is missing; 1 in all. Drop the row with --drop-invalid. Rows"),
         (["infer", "--non-private"], "t,a,no\nt,a,yes", "Pass --duplicates last or --duplicates"),
     ],
 )
