@@ -27,7 +27,7 @@ def test_what_is_left_out_of_a_folder_is_counted(run, folder):
         (["randomize"], "t,a,", "is missing; 1 in all. Drop the row with --drop-invalid. Rows"),
         (["randomize"], "t,a,no\nt,a,yes", "Pass --duplicates last or --duplicates first, or"),
         (["infer", "--non-private"], "t,a,maybe", "or drop the row with --drop-invalid. Rows"),
-        (["infer", "--non-private"], "t,a,", "is missing; 1 in all. Drop the row with --drop-invalid. Rows"),
+        (["infer", "--non-private"], "t,a,", "is missing; 1 in all. Drop the row with --drop"),
         (["infer", "--non-private"], "t,a,no\nt,a,yes", "Pass --duplicates last or --duplicates"),
     ],
 )
