@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import quietcrowd as qc
 from quietcrowd.comparisons import BETWEEN, SIDES, SIDES_AND_TIE, item_ids, pairs_of
-from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.exceptions import AnswerError, ChangedValuesWarning, ParameterError
 
 COLUMNS = ["worker", "left", "right", "label"]
 
@@ -165,3 +165,17 @@ def test_a_column_may_name_the_side_that_it_shows():
 def test_what_to_do_with_ties_has_two_names():
     with pytest.raises(ParameterError, match="ties must be one of"):
         qc.Answers.from_comparisons(frame_of(GOOD), ties="half")
+
+
+def test_items_are_clean_and_marks_are_missing():
+    frame = frame_of(
+        ("ann", "tea ", "caf\u00e9", "tea"), ("bob", "tea", "cafe\u0301", "cafe\u0301")
+    )
+    with pytest.warns(ChangedValuesWarning) as caught:
+        answers = qc.Answers.from_comparisons(frame)
+    assert answers.to_frame()["task"].tolist() == ["tea | caf\u00e9"] * 2
+    assert answers.to_frame()["label"].tolist() == ["left", "right"]
+    assert {one.message.fields["name"] for one in caught} == {"left", "right", "label"}
+    assert item_ids(frame).to_pylist() == ["tea", "caf\u00e9"]
+    with pytest.raises(AnswerError, match="row 0, column 'label': no item was chosen"):
+        qc.Answers.from_comparisons(frame_of(("ann", "tea", "milk", "NA")))

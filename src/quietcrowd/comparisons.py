@@ -113,8 +113,9 @@ def pairs_of(tasks: pa.Array) -> Pairs:
 
 def item_ids(frame: Any, left: str = "left", right: str = "right") -> pa.Array:
     """Return the unique ids of all items, as text unless both columns have one type."""
-    native = as_frame(frame)
-    sides = [column_of(native, name).combine_chunks().drop_null() for name in (left, right)]
+    native, intake = as_frame(frame), Intake()
+    columns = [decoded(intake.encoded(column_of(native, name), name)) for name in (left, right)]
+    sides = [column.combine_chunks().drop_null() for column in columns]
     if sides[0].type != sides[1].type:
         sides = [side.cast(pa.string()) for side in sides]
     return pa.concat_arrays(sides).unique()

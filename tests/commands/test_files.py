@@ -194,7 +194,10 @@ def test_a_file_without_a_header_by_column_numbers_and_decimal_mark(run, tmp_pat
     assert "give column numbers" in run(*words)[2]
     words = (*words, "--columns", "1,2,3")
     status, _, errors = run(*words)
-    assert (status, "row 0, column '3': '1,5' may be a number with a decimal comma" in errors) == (
+    assert (
+        status,
+        "row 0 (counted from 0), column '3': '1,5' may be a number with a decimal comma" in errors,
+    ) == (
         2,
         True,
     )

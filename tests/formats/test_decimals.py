@@ -6,6 +6,7 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.formats.answers import read_scored_truths
 from quietcrowd.formats.decimals import with_decimal_points
 
 TEXT = "task;worker;label\na;u;3,5\na;v;4\nb;u;-,5\nb;v;+1,\n"
@@ -25,7 +26,7 @@ def test_a_decimal_comma_is_read_if_asked_for(file):
 
 
 def test_a_decimal_comma_is_an_error_otherwise(file):
-    with pytest.raises(FormatError, match=r"a\.csv: row 0, column 'label': '3,5' .*--decimal ,"):
+    with pytest.raises(FormatError, match=r"a\.csv: row 0 .*, column 'label': '3,5' .*--decimal ,"):
         qc.read_answers(file, NUMBERS)
     with pytest.raises(ParameterError, match="decimal must be one of"):
         qc.read_answers(file, NUMBERS, decimal=";")
@@ -44,7 +45,7 @@ def test_known_truths_are_read_alike(tmp_path):
     path = tmp_path / "gold.csv"
     path.write_text("task;truth\na;3,5\n")
     assert qc.read_truths(path, decimal=",").to_pylist() == [{"task": "a", "label": "3.5"}]
-    with pytest.raises(FormatError, match="row 0, column 'label': '3,5'"):
+    with pytest.raises(FormatError, match=r"row 0 .*, column 'label': '3,5'"):
         qc.read_truths(path)
 
 
@@ -66,10 +67,22 @@ def test_only_numbers_change(tmp_path, texts, decimal, expected):
 
 def test_a_few_other_cells_do_not_hide_numbers(tmp_path):
     column = pa.chunked_array([pa.array(["NA", *["1,5"] * 10])])
-    with pytest.raises(FormatError, match="row 1, column 'x': '1,5'"):
+    with pytest.raises(FormatError, match=r"row 1 .*, column 'x': '1,5'"):
         with_decimal_points(tmp_path, column, "x", None)
 
 
 def test_numbers_have_no_comma(tmp_path):
     column = pa.chunked_array([pd.Series([1.5])])
     assert with_decimal_points(tmp_path, column, "x", None) is column
+
+
+def test_scores_of_truths_are_read_alike(tmp_path):
+    path = tmp_path / "truths.csv"
+    path.write_text("task;truth;confidence\na;yes;0,5\n")
+    row = {"task": "a", "label": "yes", "confidence": 0.5}
+    assert read_scored_truths(path, decimal=",").to_pylist() == [row]
+    with pytest.raises(FormatError, match="'0,5' may be a number with a decimal comma"):
+        read_scored_truths(path)
+    path.write_text("task;truth;confidence\na;yes;high\n")
+    with pytest.raises(FormatError, match=r"truths\.csv: 'confidence'"):
+        read_scored_truths(path)

@@ -1,11 +1,16 @@
 """Tables as programs write them: a named delimiter, encodings, blank rows."""
 
+import contextlib
 import gzip
+import warnings
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import quietcrowd as qc
-from quietcrowd.exceptions import AnswerError, FormatError
+from quietcrowd.exceptions import AnswerError, FormatError, QuietcrowdWarning
+from quietcrowd.formats import csv
 from quietcrowd.formats.dialects import Dialect, dialect_of, sniff_header, usual_delimiter
 
 DOMAIN = qc.Categorical(["no", "yes"])
@@ -113,3 +118,46 @@ def test_a_suffix_means_a_delimiter(tmp_path):
     names = ["a.csv", "a.tsv", "a.TXT.gz", "a.tab", "a.txt.csv.gz"]
     assert [usual_delimiter(tmp_path / name) for name in names] == [",", "\t", "\t", "\t", ","]
     assert sniff_header("a", "\t") == ("\t", ["a"])
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.tab.gz"])
+def test_what_is_written_with_tabs_is_read(tmp_path, name):
+    crowd = qc.make_crowd(tasks=4, workers=3, answers_per_task=2, random_state=1)
+    qc.write_answers(crowd.answers, tmp_path / name)
+    back = qc.read_answers(tmp_path / name, crowd.answers.domain)
+    assert back.values.tolist() == crowd.answers.values.tolist()
+    assert dialect_of(tmp_path / name).delimiter == "\t"
+
+
+HEADERS = ["sep=;\ntask;worker;label\n", "task|worker|label\n", "\ufefftask,worker,label\n"]
+CELLS = st.text('\t\n\r",;|=ab3 ', max_size=40)
+
+
+@pytest.mark.grid
+@pytest.mark.slow
+@pytest.mark.parametrize("header", HEADERS)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@given(cells=CELLS, damage=st.binary(max_size=4), columns=st.sampled_from([(1, 2, 3), None]))
+def test_no_text_raises_anything_else(tmp_path, header, encoding, cells, damage, columns):
+    path = tmp_path / "a.csv"
+    path.write_bytes((header + cells).encode(encoding) + damage)
+    with contextlib.suppress(FormatError, AnswerError), warnings.catch_warnings():
+        warnings.simplefilter("ignore", QuietcrowdWarning)
+        qc.read_answers(path, DOMAIN, *(columns or ()))
+
+
+@given(rows=st.lists(st.lists(st.sampled_from(["", "a", "b\n", '"']), min_size=3, max_size=3)))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+def test_rows_are_where_they_are_said_to_be(tmp_path, rows):
+    """The cells of each row that is read begin in its line."""
+    path = tmp_path / "a.csv"
+    lines, text = [], "task,worker,label\n"
+    for row in rows:
+        if any(row):
+            lines.append(text.count("\n") + 1)
+        text += ",".join(f'"{cell.replace(chr(34), chr(34) * 2)}"' for cell in row) + "\n"
+    path.write_text(text)
+    assert len(csv.read(path, ("task", "worker", "label"))) == len(lines)
+    places = [csv.place_of_row(path, row) for row in range(len(lines))]
+    assert places == [f"line {line} of the file" for line in lines]

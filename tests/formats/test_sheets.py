@@ -61,7 +61,10 @@ def test_dates_are_named():
         *("2024-02-01", "2024-03-01", "2024-02-01 12:30:00", "08:00:00", "3-4")
     ]
     assert len(told) == 1
-    assert "column 'label': 4 cells are dates, such as 2024-02-01 in row 2 of the sheet" in told[0]
+    assert (
+        "column 'label': cells that are dates: 4, such as 2024-02-01 in row 2 of the sheet"
+        in told[0]
+    )
 
 
 @pytest.mark.parametrize("value", ["#REF!", "#DIV/0!"])

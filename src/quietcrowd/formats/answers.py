@@ -13,6 +13,7 @@ from quietcrowd.comparisons import Ties, comparison_columns
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import AnswerError, FormatError
 from quietcrowd.formats.columns import Choice
+from quietcrowd.formats.decimals import with_decimal_points
 from quietcrowd.formats.headers import Name, are_numbers
 from quietcrowd.formats.registry import (
     place_of_row,
@@ -254,7 +255,11 @@ def read_scored_truths(
     table = _read(path, wanted, file_format, Choice(field=field), decimal)
     if not scored:
         return table
-    return table.set_column(2, _SCORE, pc.cast(table[_SCORE], pa.float64()))
+    scores = with_decimal_points(path, table[_SCORE], _SCORE, decimal)
+    try:
+        return table.set_column(2, _SCORE, pc.cast(scores, pa.float64()))
+    except pa.ArrowInvalid as error:
+        raise FormatError("formats.in-file", path=path, error=f"{_SCORE!r}: {error}") from None
 
 
 def _read(

@@ -67,18 +67,14 @@ def read(path: Path, wanted: tuple[Name, ...]) -> pa.Table:
     names = cast(tuple[str, ...], wanted)
     found = resolve(path, dialect.header, names)
     if not found:
-        rows = (cells for _, cells in islice(numbered_rows(path, dialect), 1, MOST_COMPARED))
-        check_header(path, dialect.header, rows)
+        rows = (cells for _, cells in numbered_rows(path, dialect))
+        check_header(path, dialect.header, islice(rows, 1, None))
     if len(found) < len(names):
         check_utf8(path)
         return _parsed(path, dialect, convert_options=_texts(list(found.values()), []))
     chosen = list(found.values())
     table = _parsed(path, dialect, convert_options=_texts(chosen, chosen))
     return unguard(_without_blank_rows(table.rename_columns(list(found)), path, dialect, 1))
-
-
-MOST_COMPARED = 1000
-"""Rows that are compared with a header that may be an answer."""
 
 
 def place_of_row(path: Path, row: int, *, header: bool = True) -> str:

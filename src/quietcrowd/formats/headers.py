@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TypeAlias
 
@@ -39,6 +40,10 @@ def numbered_columns(path: Path, first: Sequence[str], wanted: Sequence[Name]) -
     return places
 
 
+_MOST_COMPARED = 1000
+"""Rows that are compared with a header that may be an answer."""
+
+
 def check_header(path: Path, header: Sequence[str], below: Iterable[list[str]]) -> None:
     """Raise FormatError if a header without the wanted names seems to be an answer.
 
@@ -47,7 +52,9 @@ def check_header(path: Path, header: Sequence[str], below: Iterable[list[str]]) 
     filled = [cell for cell in header if cell.strip()]
     texts = {place: cell for place, cell in enumerate(header) if cell and not _is_number(cell)}
     repeated = any(
-        row[place : place + 1] == [cell] for row in below for place, cell in texts.items()
+        row[place : place + 1] == [cell]
+        for row in islice(below, _MOST_COMPARED)
+        for place, cell in texts.items()
     )
     if repeated or (filled and all(map(_is_number, filled))):
         raise FormatError("formats.header-missing", path=path, cells=", ".join(map(repr, filled)))

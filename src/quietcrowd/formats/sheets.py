@@ -17,9 +17,6 @@ from quietcrowd.exceptions import DroppedRowsWarning, FormatError, QuietcrowdWar
 from quietcrowd.formats.columns import resolve
 from quietcrowd.formats.headers import Name, are_numbers, check_header, numbered_columns
 
-MOST_COMPARED = 1000
-"""Rows that are compared with a header that may be an answer."""
-
 LOST_DIGITS = 10**15
 """Numbers from here on have more than the 15 digits that spreadsheet programs keep."""
 
@@ -47,7 +44,7 @@ def read_sheet(path: Path, sheets: Sequence[Sheet], wanted: tuple[Name, ...]) ->
     data, and dates. Numbers without all digits are an error.
     """
     rows = list(_filled(sheets[0]))
-    header = _header(sheets[0])
+    header = _texts(rows[0][1]) if rows else []
     if are_numbers(wanted):
         places = numbered_columns(path, header, wanted)
     else:
@@ -86,7 +83,7 @@ def _filled(sheet: Sheet) -> Iterator[tuple[int, Sequence[Any]]]:
 
 
 def _header(sheet: Sheet) -> list[str]:
-    return next(([_text(cell) or "" for cell in row] for _, row in _filled(sheet)), [])
+    return next((_texts(row) for _, row in _filled(sheet)), [])
 
 
 def _check_columns(
@@ -104,8 +101,7 @@ def _check_columns(
                 "formats.sheet-not-first", path=path, name=sheets[0].name, other=other.name
             )
     if not any_found:
-        below = ([_text(cell) or "" for cell in row] for _, row in rows[:MOST_COMPARED])
-        check_header(path, _header(sheets[0]), below)
+        check_header(path, _header(sheets[0]), (_texts(row) for _, row in rows))
 
 
 def _column(
@@ -138,6 +134,10 @@ def _column(
             stacklevel=3,
         )
     return pa.array(texts, pa.string())
+
+
+def _texts(row: Sequence[Any]) -> list[str]:
+    return [_text(cell) or "" for cell in row]
 
 
 def _text(cell: Any) -> str | None:
