@@ -177,5 +177,8 @@ def test_items_are_clean_and_marks_are_missing():
     assert answers.to_frame()["label"].tolist() == ["left", "right"]
     assert {one.message.fields["name"] for one in caught} == {"left", "right", "label"}
     assert item_ids(frame).to_pylist() == ["tea", "caf\u00e9"]
-    with pytest.raises(AnswerError, match="row 0, column 'label': no item was chosen"):
+    with (
+        pytest.warns(ChangedValuesWarning, match="'NA' marks a missing value"),
+        pytest.raises(AnswerError, match="row 0, column 'label': no item was chosen"),
+    ):
         qc.Answers.from_comparisons(frame_of(("ann", "tea", "milk", "NA")))
