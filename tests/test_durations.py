@@ -74,6 +74,7 @@ def faults(source: str) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_nothing_depends_on_time():
     found = {file: faults((ROOT / file).read_text("utf-8")) for file in FILES}
     assert not {file: lines for file, lines in found.items() if lines}

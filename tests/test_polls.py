@@ -75,6 +75,7 @@ def test_other_mechanisms_count_by_their_loss_alone(mechanism):
     assert found.epsilon < local
 
 
+@pytest.mark.slow
 def test_sets_count_by_their_loss_and_of_one_label_as_randomised_response():
     domain = qc.Ordinal(range(6))
     sets = qc.SubsetSelection(domain=domain, epsilon=1.0)
@@ -116,6 +117,7 @@ def test_where_no_number_is_large_enough_none_is_said():
     assert fewest_honest(response(epsilon=0.0), delta=1e-6) is None
 
 
+@pytest.mark.slow
 def test_null_is_a_label():
     found = shuffled_guarantee(response(epsilon=1.0, missing="category"), honest=300, delta=1e-4)
     assert "Balle" in found.source

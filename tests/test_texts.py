@@ -45,6 +45,7 @@ INDIRECT = {
 """Codes that are in tables, or parameters of a function."""
 
 
+@pytest.mark.slow
 def test_errors_are_raised_by_code_with_the_fields_of_its_sentence():
     used = set(INDIRECT)
     for place, text, fields in calls():

@@ -12,6 +12,7 @@ from quietcrowd_research.number_oracle import (
 )
 
 
+@pytest.mark.slow
 def test_plain_normal_answers_have_the_normal_posterior():
     crowd = make_crowd(
         kind="numbers",

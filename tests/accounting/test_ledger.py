@@ -578,6 +578,7 @@ def ulps(number):
     return 2 * Fraction(math.ulp(number))
 
 
+@pytest.mark.slow
 def test_what_named_tasks_spare_is_rounded_down():
     """Also where the difference of floats is above the difference."""
     above = 0

@@ -38,6 +38,7 @@ def test_bounds_are_below_the_truth_and_near(epsilon):
     assert min(found) > epsilon - 0.2
 
 
+@pytest.mark.slow
 def test_bounds_are_wrong_as_rarely_as_they_say():
     """At 80 % confidence on equal distributions; a false alarm has a chance of 1e-6."""
     rng = np.random.default_rng(2)

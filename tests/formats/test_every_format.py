@@ -312,6 +312,7 @@ def test_ndjson_is_json_lines(tmp_path, suffix):
     assert rows_of(qc.read_answers(tmp_path / f"a{suffix}", DOMAIN)) == rows_of(CROWD.answers)
 
 
+@pytest.mark.slow
 def test_line_ends_within_ids_of_a_long_file(tmp_path):
     many = 60_000
     frame = pd.DataFrame(

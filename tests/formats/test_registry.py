@@ -459,6 +459,7 @@ def test_no_damage_inside_an_export_raises_anything_else(tmp_path, kind, place, 
         read_table(path, ANSWERS, file_format=kind, choice=choice, sets=True)
 
 
+@pytest.mark.slow
 def test_a_table_loads_no_module_of_another_format(program, tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("task,worker,label\na,u,yes\n")

@@ -79,6 +79,7 @@ def test_a_folder_goes_where_the_work_fails(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_what_a_killed_process_left_is_swept(program, tmp_path):
     killed = program(sys.executable, "-c", KILLED, tmp_path)
     [folder] = killed.until(str(tmp_path))

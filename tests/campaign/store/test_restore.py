@@ -73,6 +73,7 @@ def test_an_old_copy_is_brought_up_to_date_without_those_who_left(settings, copy
     assert (tmp_path / "here" / "q.db").stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.slow
 def test_the_former_database_is_kept_beside(settings, copy, tmp_path):
     database = Database.open(settings.database)
     migrate(database)

@@ -231,6 +231,7 @@ PAIRS = look_alikes.flatmap(
 SAME = st.characters(exclude_categories=["Cs"]).map(lambda letter: (letter, letter))
 
 
+@pytest.mark.slow
 @given(
     st.lists(PAIRS | SAME, max_size=8),
     st.sampled_from(

@@ -111,6 +111,7 @@ def test_what_is_missing_is_named(examine, tmp_path):
     assert not (tmp_path / "q.db").exists()
 
 
+@pytest.mark.slow
 def test_a_journal_that_lacks_entries_or_is_another_one_is_named(examine, settings, tmp_path):
     with closing(Departures.open(settings)) as departures:
         departures.forget([trace_of(b"campaign")])
@@ -126,6 +127,7 @@ def test_a_journal_that_lacks_entries_or_is_another_one_is_named(examine, settin
     )
 
 
+@pytest.mark.slow
 def test_a_copy_of_another_database_is_named(examine, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
@@ -282,6 +284,7 @@ def test_copies_in_a_folder_are_kept_for_so_many_days(run, first, tmp_path):
     assert (status, "requires a directory of copies" in told) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_backup_keeps_the_journal_of_the_one_before(run, tmp_path):
     """Before, a journal of 8 entries was replaced by an empty one, with exit status 0."""
     settings = Settings(database=f"sqlite:///{tmp_path}/q.db")

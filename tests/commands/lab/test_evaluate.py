@@ -22,6 +22,7 @@ def test_targets_are_checked_before_long_work(run, folder, monkeypatch):
         assert "suffix" in errors or "name that ends in" in errors or "no such directory" in errors
 
 
+@pytest.mark.slow
 def test_evaluate_overwrites_nothing(run, folder, tmp_path):
     for option, name in (("-o", "x.csv"), ("--plot", "x.png")):
         there = tmp_path / name

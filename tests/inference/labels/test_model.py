@@ -236,7 +236,7 @@ def test_no_estimate_depends_on_the_order_of_rows_or_the_names_of_workers(
     places = list(range(100, 100 + frame["worker"].nunique()))
     random.shuffle(places)
     names = dict(zip(frame["worker"].unique(), map(str, places), strict=True))
-    method = attrs.evolve(method, seed=seed)
+    method = attrs.evolve(method, random_state=seed)
     one = method.fit(frame)
     other = method.fit(frame.iloc[order].assign(worker=frame["worker"].map(names)))
     columns = ["task", "truth", "confidence", "answers", "tied"]

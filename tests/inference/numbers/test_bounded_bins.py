@@ -70,6 +70,7 @@ def test_chances_of_all_reports_sum_to_one(epsilon):
     np.testing.assert_allclose(total, 1.0, atol=0.002)
 
 
+@pytest.mark.slow
 def test_all_places_lie_in_the_table():
     for step in (0.5, 2.0**-15):
         for epsilon in (0.01, 1.0, 12.0):

@@ -97,6 +97,7 @@ def test_the_curve_of_the_printed_mechanism():
     assert found == pytest.approx([0.090, 0.152, 0.225, 0.248], abs=1e-3)
 
 
+@pytest.mark.slow
 def test_what_is_too_long_is_refused():
     distribution = SharedWeight.even(low=0, high=2**31, others=1)
     with pytest.raises(ParameterError, match="at most 10,000 reports"):
