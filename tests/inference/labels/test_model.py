@@ -188,7 +188,7 @@ def test_bad_data(data, message):
     ("labels", "told"),
     [
         (["yes", "no", "Yes", "YES"], "the labels 'YES' and 'Yes' differ"),
-        (["no way", " no  way", "maybe"], "the labels ' no  way' and 'no way' differ"),
+        (["no way", "no  way", "maybe"], "the labels 'no  way' and 'no way' differ"),
         (["yes", "no", "yes!"], None),
         ([0, 1, 1], None),
     ],
