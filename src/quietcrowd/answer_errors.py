@@ -12,7 +12,15 @@ from quietcrowd.domains import Domain, NumericDomain, as_numbers
 from quietcrowd.exceptions import AnswerError
 
 AdviceName: TypeAlias = Literal[
-    "answers", "frame", "claims", "reports", "infer", "randomize", "partition", "folder"
+    "answers",
+    "frame",
+    "comparisons",
+    "claims",
+    "reports",
+    "infer",
+    "randomize",
+    "partition",
+    "folder",
 ]
 
 
@@ -57,6 +65,10 @@ ADVICE: Mapping[AdviceName, Advice] = MappingProxyType(
             column="Rename the columns, or pass Answers.from_frame(frame, domain, task=..., "
             "worker=..., label=...).",
         ),
+        "comparisons": Advice(
+            twice='Pass duplicates="last" or duplicates="first" (on the command line: '
+            '--duplicates last), or drop them. A ranking also accepts duplicates="all".',
+        ),
         "claims": Advice(
             missing=_RULE,
             outside=_RULE,
@@ -92,8 +104,9 @@ ADVICE: Mapping[AdviceName, Advice] = MappingProxyType(
 )
 """Remedies by input.
 
-``answers``, ``frame`` (to fit), ``claims`` (to release) and ``reports`` are inputs in Python.
-``infer``, ``randomize`` and ``partition`` are commands, and ``folder`` is a dataset's directory.
+``answers``, ``frame`` (to fit), ``comparisons``, ``claims`` (to release) and ``reports`` are inputs
+in Python. ``infer``, ``randomize`` and ``partition`` are commands, and ``folder`` is a dataset's
+directory.
 """
 
 

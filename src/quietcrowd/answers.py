@@ -179,9 +179,9 @@ class Answers:
             Texts that mark a missing value, unless they are in the domain, `tasks` or `workers`.
             Default: those of pandas, such as "NA" and "None". The empty text always does.
         advice : str
-            Selects the remedies in errors: ``answers``, ``frame``, ``claims``, ``reports``,
-            ``infer``, ``randomize``, ``partition`` or ``folder``. Reports must not be dropped, and
-            claims for release must not be dropped because of their values.
+            Selects the remedies in errors: ``answers``, ``frame``, ``comparisons``, ``claims``,
+            ``reports``, ``infer``, ``randomize``, ``partition`` or ``folder``. Reports must not be
+            dropped, and claims for release must not be dropped because of their values.
 
         Returns
         -------
@@ -324,7 +324,9 @@ class Answers:
         check_choice("ties", ties, ("error", "keep"))
         table = comparison_rows(frame, (worker, left, right, label), ties)
         domain = SIDES if ties == "error" else SIDES_AND_TIE
-        return cls.from_frame(table, domain, *table.column_names, duplicates=duplicates)
+        return cls.from_frame(
+            table, domain, *table.column_names, duplicates=duplicates, advice="comparisons"
+        )
 
     @classmethod
     def from_wide(

@@ -18,6 +18,7 @@ from quietcrowd.domains import Categorical
 from quietcrowd.exceptions import AnswerError, NoiseIgnoredWarning
 from quietcrowd.frames import (
     ALIASES,
+    Duplicates,
     as_frame,
     collected,
     column_of,
@@ -36,11 +37,14 @@ SIDES_AND_TIE = Categorical([*SIDES.labels, "tie"])
 """Domain of non-private answers with ties."""
 
 Ties: TypeAlias = Literal["error", "keep"]
+Repeated: TypeAlias = Duplicates | Literal["all"]
 
 _TIES = ("tie", "tie (bothbad)", "both_bad", "draw")
 """Labels of a tie, in small letters; the second and third are those of chatbot arenas."""
 
-_COLUMNS = ("worker", "left", "right", "label")
+COLUMNS = ("worker", "left", "right", "label")
+"""Default names of columns."""
+
 _ALIASES = ((*ALIASES["worker"], "judge"), ("model_a",), ("model_b",), ("winner",))
 
 
@@ -50,7 +54,7 @@ def comparison_columns(names: Sequence[str]) -> tuple[str, str, str, str]:
     A column without an unambiguous other name has its default name.
     """
     found = []
-    for name, others in zip(_COLUMNS, _ALIASES, strict=True):
+    for name, others in zip(COLUMNS, _ALIASES, strict=True):
         meant = [other for other in others if other in names]
         found.append(meant[0] if name not in names and len(meant) == 1 else name)
     return found[0], found[1], found[2], found[3]
@@ -59,7 +63,7 @@ def comparison_columns(names: Sequence[str]) -> tuple[str, str, str, str]:
 def comparison_rows(frame: Any, names: tuple[str, str, str, str], ties: Ties) -> pa.Table:
     """Return a row per comparison: the pair, the worker and the preferred side."""
     frame = collected(frame, [*names, *chain.from_iterable(_ALIASES)])
-    if names == _COLUMNS:
+    if names == COLUMNS:
         names = comparison_columns(as_frame(frame).columns)
     worker, left, right, label = names
     columns = _columns_of(frame, names)

@@ -438,3 +438,7 @@ def test_comparisons_of_an_arena_and_their_ties(run, batch):
     status, output, errors = run("lab", "rank", "a.csv", "--non-private")
     assert (status, output.splitlines()[1].split(",")[0]) == (0, "wren")
     assert "2 items, 2 comparisons, 2 workers" in errors
+    (batch / "a.csv").write_text(rows + "lark,wren,tie,ann\n")
+    assert "row 2 is line 4 of the file" in run("lab", "rank", "a.csv", "--non-private")[2]
+    errors = run("lab", "rank", "a.csv", "--non-private", "--duplicates", "all")[2]
+    assert "2 items, 3 comparisons, 2 workers" in errors

@@ -28,10 +28,10 @@ from quietcrowd.commands.files import (
 from quietcrowd.commands.partition import StoreOptions
 from quietcrowd.commands.printing import counted, note, print_frame
 from quietcrowd.commands.wide import WideOptions
+from quietcrowd.comparisons import COLUMNS
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.formats import FORMATS, check_target, read_reports, read_table, write_table
 from quietcrowd.formats.answers import (
-    COMPARISONS,
     holds_comparisons,
     read_comparisons,
     read_scored_truths,
@@ -292,7 +292,7 @@ def _read(
     sets: bool,
 ) -> tuple[pa.Table, str]:
     if _of_comparisons(source, file_format, names):
-        wanted = COMPARISONS if names == options.USUAL_COLUMNS else options.four_columns(names)
+        wanted = COLUMNS if names == options.USUAL_COLUMNS else options.four_columns(names)
         answers = read_comparisons(source, wanted, file_format=file_format)
         return answers.to_frame("pyarrow"), "answer"
     columns = options.three_columns(names)

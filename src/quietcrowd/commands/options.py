@@ -17,12 +17,13 @@ USUAL_DUPLICATES = "error"
 """Default treatment of a second answer."""
 
 
-def duplicates_option(text: str) -> Any:
+def duplicates_option(text: str, *more: str) -> Any:
     """Declare what to do with a second answer, described by `text`."""
+    known = ["error", "first", "last", *more]
     return option(
-        metavar="error|first|last",
+        metavar="|".join(known),
         help=text,
-        autocompletion=lambda: ["error", "first", "last"],
+        autocompletion=lambda: known,
         default=USUAL_DUPLICATES,
     )
 

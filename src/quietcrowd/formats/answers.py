@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from quietcrowd.answers import Answers
-from quietcrowd.comparisons import Ties, comparison_columns
+from quietcrowd.comparisons import COLUMNS, comparison_columns
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import AnswerError, FormatError
 from quietcrowd.formats.columns import Choice
@@ -22,7 +22,6 @@ from quietcrowd.formats.registry import (
     read_table,
     write_table,
 )
-from quietcrowd.frames import Duplicates
 
 
 def read_answers(
@@ -111,7 +110,7 @@ def read_found_answers(
     try:
         return Answers.from_frame(table, domain_of(table), task, worker, label, **options)
     except AnswerError as error:
-        raise _in_file(path, error, file_format, columns) from None
+        raise in_file(path, error, file_format, columns) from None
 
 
 def decimal_mark(decimal: str | None, domain: Domain) -> str | None:
@@ -127,9 +126,10 @@ def _reject_reports(path: Path, file_format: str | None, command: str) -> None:
         raise FormatError("formats.reports-not-answers", path=path, command=command)
 
 
-def _in_file(
+def in_file(
     path: Path, error: AnswerError, file_format: str | None, columns: tuple[Name, ...]
 ) -> AnswerError:
+    """Return an error about rows with the name of their file and the place of the row."""
     row = error.fields.get("row")
     numbered = isinstance(row, Number)  # otherwise it is in another file
     place = _place_of(path, int(str(row)), file_format, columns) if numbered else ""
@@ -162,36 +162,32 @@ def write_answers(answers: Answers, path: str | Path, *, file_format: str | None
     write_table(answers.to_frame("pyarrow"), path, file_format=file_format)
 
 
-COMPARISONS = ("worker", "left", "right", "label")
-"""The default columns of a file of comparisons."""
+def read_comparison_table(
+    path: Path,
+    columns: tuple[Name, ...] = COLUMNS,
+    *,
+    file_format: str | None = None,
+) -> tuple[pa.Table, tuple[Name, ...]]:
+    """Read a table of non-private paired comparisons; return the columns that it has, too."""
+    _reject_reports(path, file_format, "lab rank")
+    if columns == COLUMNS:
+        columns = comparison_columns(read_names(path, file_format) or [])
+    return read_table(path, columns, file_format=file_format), columns
 
 
 def read_comparisons(
     path: Path,
-    columns: tuple[Name, Name, Name, Name] = COMPARISONS,
+    columns: tuple[Name, ...] = COLUMNS,
     *,
     file_format: str | None = None,
-    duplicates: Duplicates = "error",
-    ties: Ties = "error",
 ) -> Answers:
-    """Read non-private paired comparisons from a table; see `Answers.from_comparisons`."""
-    _reject_reports(path, file_format, "lab rank")
-    if columns == COMPARISONS:
-        columns = comparison_columns(read_names(path, file_format) or [])
-    table = read_table(path, columns, file_format=file_format)
+    """Read non-private paired comparisons, as answers of left and right."""
+    table, columns = read_comparison_table(path, columns, file_format=file_format)
     worker, left, right, label = map(str, columns)
     try:
-        return Answers.from_comparisons(
-            table,
-            worker=worker,
-            left=left,
-            right=right,
-            label=label,
-            duplicates=duplicates,
-            ties=ties,
-        )
+        return Answers.from_comparisons(table, worker=worker, left=left, right=right, label=label)
     except AnswerError as error:
-        raise _in_file(path, error, file_format, columns) from None
+        raise in_file(path, error, file_format, columns) from None
 
 
 def holds_comparisons(path: Path, file_format: str | None = None) -> bool:

@@ -112,7 +112,7 @@ def test_columns_and_a_row_in_error_are_those_of_the_file(run, table):
         (["{table}", "--non-private", "--columns", "a,b,c,a"], "--columns names 'a' twice"),
         (["{table}", "--non-private", "-o", "{table}"], "is the input"),
         (["{table}", "--non-private", "--prior-sd", "0"], "spread must be a finite number above 0"),
-        (["{table}", "--non-private", "--duplicates", "all"], "duplicates must be one of"),
+        (["{table}", "--non-private", "--duplicates", "both"], "duplicates must be one of"),
     ],
 )
 def test_what_is_wrong_is_one_line(run, table, reports, words, told):

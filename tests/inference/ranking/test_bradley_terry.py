@@ -202,7 +202,7 @@ def test_distributions_that_a_comparison_does_not_have_are_refused():
         ({"spread": -1}, "spread must be a finite number"),
         ({"spread": float("nan")}, "spread must be a finite number"),
         ({"max_iter": 0}, "max_iter must be a whole number"),
-        ({"duplicates": "all"}, "duplicates must be one of"),
+        ({"duplicates": "both"}, "duplicates must be one of"),
         ({"mechanism": 1.0}, "mechanism must be a Mechanism"),
         ({"mechanism": TableChannel.uninformative(3)}, "2 rows and 2 columns"),
         (
@@ -242,6 +242,24 @@ def test_repeated_comparisons_are_an_error_or_left_out():
     with pytest.raises(AnswerError, match="in row 0 already"):
         BradleyTerry().fit(frame)
     assert BradleyTerry().fit(frame, duplicates="first").reports == len(crowd())
+    found = BradleyTerry().fit(frame, duplicates="all")
+    assert (found.reports, found.workers) == (len(frame), crowd()["worker"].nunique())
+    another = frame.assign(worker=range(len(frame)))
+    assert as_dict(found) == as_dict(BradleyTerry().fit(another))
+    with pytest.raises(AnswerError, match="row 1, column 'worker': the id is missing"):
+        BradleyTerry().fit(
+            frame.assign(worker=["u", None] * (len(frame) // 2) + ["u"] * (len(frame) % 2)),
+            duplicates="all",
+        )
+
+
+def test_a_frame_may_have_other_names():
+    frame = crowd().set_axis(["who", "a", "b", "won"], axis=1)
+    columns = ("who", "a", "b", "won")
+    expected = as_dict(BradleyTerry().fit(crowd()))
+    for duplicates in ("error", "all"):
+        found = BradleyTerry().fit(frame, columns=columns, duplicates=duplicates)
+        assert as_dict(found) == expected
 
 
 def test_simulated_noise_and_an_early_end_are_told(device):

@@ -5,24 +5,23 @@ from __future__ import annotations
 import json
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from quietcrowd.answers import Answers
 from quietcrowd.commands import options
 from quietcrowd.commands.declare import argument, command, option
 from quietcrowd.commands.files import STREAM, check_one_stream, check_outputs, from_stdin
 from quietcrowd.commands.printing import counted, note, print_csv, print_frame, records_of
-from quietcrowd.exceptions import ConvergenceWarning, ParameterError
+from quietcrowd.comparisons import COLUMNS
+from quietcrowd.exceptions import AnswerError, ConvergenceWarning, ParameterError
 from quietcrowd.formats import read_reports, write_table
-from quietcrowd.formats.answers import COMPARISONS, read_comparisons
-from quietcrowd.mechanisms import Reports
+from quietcrowd.formats.answers import in_file, read_comparison_table
 
 if TYPE_CHECKING:
     from quietcrowd.inference.ranking.ranking import Ranking
 
-_USUAL_COLUMNS = ",".join(COMPARISONS)
+_USUAL_COLUMNS = ",".join(COLUMNS)
 
 
 @command()
@@ -56,7 +55,7 @@ class Rank:
         default=_USUAL_COLUMNS,
     )
     duplicates: str = options.duplicates_option(
-        "If a worker compared a pair twice in the same order: stop, or use one."
+        "If a worker compared a pair twice in the same order: stop, or use one, or all.", "all"
     )
     prior_sd: float | None = option(
         metavar="NUMBER",
@@ -74,8 +73,7 @@ class Rank:
         if self.reports.count(STREAM) > 1:
             raise ParameterError("commands.standard-input-twice")
         files = [from_stdin(path) for path in self.reports]
-        data = _read(files, self.columns, self.duplicates, plain=self.non_private)
-        found = _ranked(data, self.prior_sd, self.max_iter)
+        found = self._rank_comparisons(files) if self.non_private else self._rank_reports(files)
         _show(found, self.output, as_json=self.as_json)
         end = "converged" if found.converged else "NOT converged: increase --max-iter"
         note(
@@ -85,28 +83,30 @@ class Rank:
         for sentence in found.notes:
             note(sentence)
 
-
-def _read(files: list[Path], columns: str, duplicates: str, *, plain: bool) -> Reports | Answers:
-    if not plain:
-        if (columns, duplicates) != (_USUAL_COLUMNS, options.USUAL_DUPLICATES):
+    def _rank_reports(self, files: list[Path]) -> Ranking:
+        if (self.columns, self.duplicates) != (_USUAL_COLUMNS, options.USUAL_DUPLICATES):
             raise ParameterError("commands.columns-need-non-private")
-        return read_reports(*files)
-    if len(files) > 1:
-        raise ParameterError("commands.non-private-takes-a-file")
-    names = options.four_columns(columns)
-    return read_comparisons(files[0], names, duplicates=duplicates, ties="keep")  # type: ignore[arg-type]
+        return self._rank(read_reports(*files))
 
+    def _rank_comparisons(self, files: list[Path]) -> Ranking:
+        if len(files) > 1:
+            raise ParameterError("commands.non-private-takes-a-file")
+        asked = options.four_columns(self.columns)
+        table, columns = read_comparison_table(files[0], asked)
+        try:
+            return self._rank(table, duplicates=self.duplicates, columns=tuple(map(str, columns)))
+        except AnswerError as error:
+            raise in_file(files[0], error, None, columns) from None
 
-def _ranked(data: Reports | Answers, spread: float | None, max_iter: int | None) -> Ranking:
-    """Rank the items; the closing note reports convergence, so the warning is suppressed."""
-    from quietcrowd.inference.ranking.bradley_terry import BradleyTerry
+    def _rank(self, data: Any, **options: Any) -> Ranking:
+        """Rank the items; the closing note reports convergence, so the warning is suppressed."""
+        from quietcrowd.inference.ranking.bradley_terry import BradleyTerry
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        given = {"spread": spread, "max_iter": max_iter}
-        return BradleyTerry(**{k: value for k, value in given.items() if value is not None}).fit(
-            data
-        )
+        given = {"spread": self.prior_sd, "max_iter": self.max_iter}
+        method = BradleyTerry(**{k: value for k, value in given.items() if value is not None})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return method.fit(data, **options)
 
 
 def _show(found: Ranking, output: Path | None, *, as_json: bool) -> None:

@@ -11,9 +11,9 @@ from attrs import evolve, field, frozen
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from quietcrowd.comparisons import Pairs, pairs_of
+from quietcrowd.comparisons import COLUMNS, Pairs, Repeated, pairs_of
 from quietcrowd.exceptions import AnswerError, ConvergenceWarning, ParameterError
-from quietcrowd.frames import Duplicates, positions_by_text, to_native
+from quietcrowd.frames import positions_by_text, to_native
 from quietcrowd.inference.notices import simulated_warning
 from quietcrowd.inference.ranking.likelihood import ComparisonReports, Comparisons, Fit, maximise
 from quietcrowd.inference.ranking.ranking import Ranking
@@ -63,7 +63,8 @@ class BradleyTerry:
         comparisons: Any,
         *,
         mechanism: Mechanism | Channel | None = None,
-        duplicates: Duplicates = "error",
+        duplicates: Repeated = "error",
+        columns: tuple[str, str, str, str] = COLUMNS,
     ) -> Ranking:
         """Rank the items.
 
@@ -77,8 +78,12 @@ class BradleyTerry:
             What randomized the labels of a frame or of answers. A mechanism has the domain
             ``Categorical(["left", "right"])``; a channel has rows and columns for left and right in
             this order. `Reports` contain their own. Default: the preferences are non-private.
-        duplicates : {"error", "first", "last"}
-            What to do if a worker compared a pair twice in the same order, in a frame.
+        duplicates : {"error", "first", "last", "all"}
+            What to do if a worker compared a pair twice in the same order, in a frame. ``all``
+            counts each comparison, as of chatbots that answered several questions.
+        columns : tuple of str
+            Names of the columns of a frame: worker, left, right and label. By default, those of
+            chatbot arenas replace missing ones; see `Answers.from_comparisons`.
 
         Returns
         -------
@@ -105,7 +110,7 @@ class BradleyTerry:
         ConvergenceWarning
             If the search stopped at its limit.
         """
-        read = ComparisonReports.of(comparisons, mechanism, duplicates)
+        read = ComparisonReports.of(comparisons, mechanism, duplicates, columns)
         if not len(read.answers):
             raise AnswerError("inference.no-comparison")
         if read.simulated:
@@ -124,13 +129,14 @@ class BradleyTerry:
         comparisons: Any,
         *,
         mechanism: Mechanism | Channel | None = None,
-        duplicates: Duplicates = "error",
+        duplicates: Repeated = "error",
+        columns: tuple[str, str, str, str] = COLUMNS,
     ) -> Any:
         """Return the scores, best first: a pandas Series by item, or a dataframe; see `fit`."""
-        found = self.fit(comparisons, mechanism=mechanism, duplicates=duplicates)
+        found = self.fit(comparisons, mechanism=mechanism, duplicates=duplicates, columns=columns)
         order = found.order
-        columns = {"item": found.items.take(pa.array(order)), "score": found.scores[order]}
-        frame = to_native(columns, found.backend)
+        ranked = {"item": found.items.take(pa.array(order)), "score": found.scores[order]}
+        frame = to_native(ranked, found.backend)
         return frame.set_index("item")["score"] if found.backend == "pandas" else frame
 
 
@@ -201,7 +207,7 @@ def _ranking(
         covariance=fit.covariance,
         comparisons=shown,
         reports=len(read.answers),
-        workers=int((read.answers.answers_per_worker > 0).sum()),
+        workers=read.workers,
         mechanism=read.mechanism,
         spread=spread,
         history=fit.history,

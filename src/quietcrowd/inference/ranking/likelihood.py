@@ -15,12 +15,22 @@ from scipy import linalg
 from scipy.special import expit, log_expit
 
 from quietcrowd.answers import Answers
-from quietcrowd.comparisons import SIDES, SIDES_AND_TIE, Ties, comparison_columns, item_ids
+from quietcrowd.comparisons import (
+    COLUMNS,
+    SIDES,
+    SIDES_AND_TIE,
+    Repeated,
+    Ties,
+    comparison_columns,
+    item_ids,
+)
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.frames import Backend, Duplicates, as_frame, backend_of, unmarked
+from quietcrowd.frames import Backend, Duplicates, as_frame, backend_of, column_of, unmarked
+from quietcrowd.intake import Intake, distinct
 from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.mechanisms.mechanism import LEAST_LOSS, Mechanism, Reports
+from quietcrowd.validation import check_choice
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Places: TypeAlias = npt.NDArray[np.intp]
@@ -169,7 +179,8 @@ def _climb(
 class ComparisonReports:
     """Input of `BradleyTerry`, with log-likelihoods per row; `ids` of items are as in a frame.
 
-    A row that is `tied` has the log-likelihoods of "left", and counts half to each item.
+    A row that is `tied` has the log-likelihoods of "left", and counts half to each item. `workers`
+    is the number of workers with a row.
     """
 
     answers: Answers
@@ -177,12 +188,19 @@ class ComparisonReports:
     log_left: npt.NDArray[np.float64]
     log_right: npt.NDArray[np.float64]
     tied: npt.NDArray[np.bool_]
+    workers: int
     ids: pa.Array | None = None
     simulated: bool = False
     backend: Backend = "pandas"
 
     @classmethod
-    def of(cls, data: Any, mechanism: Any, duplicates: Duplicates) -> "ComparisonReports":
+    def of(
+        cls,
+        data: Any,
+        mechanism: Any,
+        duplicates: Repeated,
+        columns: tuple[str, str, str, str] = COLUMNS,
+    ) -> "ComparisonReports":
         """Read the arguments of `BradleyTerry.fit`, and raise its errors."""
         if isinstance(data, Reports):
             if mechanism is not None:
@@ -195,17 +213,25 @@ class ComparisonReports:
                 log_left=logs[0],
                 log_right=logs[1],
                 tied=np.zeros(len(data.table), bool),
+                workers=_workers(data.table),
                 simulated=data.simulated,
             )
         ids: pa.Array | None = None
+        workers: int | None = None
         backend: Backend = "pandas"
         if not isinstance(data, Answers):
             frame = as_frame(data).to_native()
             frame = frame if mechanism is None else unmarked(frame)
             backend = backend_of(frame)
-            ties: Ties = "keep" if mechanism is None else "error"
-            data = Answers.from_comparisons(frame, duplicates=duplicates, ties=ties)
-            ids = item_ids(frame, *comparison_columns(as_frame(frame).columns)[1:3])
+            if columns == COLUMNS:
+                columns = comparison_columns(as_frame(frame).columns)
+            check_choice("duplicates", duplicates, ("error", "first", "last", "all"))
+            if duplicates == "all":
+                frame, workers = _numbered(frame, columns[0])
+            data = _answers(
+                frame, mechanism, "error" if duplicates == "all" else duplicates, columns
+            )
+            ids = item_ids(frame, *columns[1:3])
         logs = _logs_of_sides(data, mechanism)
         return cls(
             answers=data,
@@ -213,9 +239,31 @@ class ComparisonReports:
             log_left=logs[0],
             log_right=logs[1],
             tied=np.zeros(len(data), bool) if mechanism is not None else _tied(data),
+            workers=_workers(data) if workers is None else workers,
             ids=ids,
             backend=backend,
         )
+
+
+def _numbered(frame: Any, worker: str) -> tuple[Any, int]:
+    """Return a frame with a number per row instead of workers, and the number of workers."""
+    native = as_frame(frame)
+    workers = Intake().ids(column_of(native, worker), worker)
+    return native.drop(worker).with_row_index(worker).to_native(), len(distinct(workers))
+
+
+def _answers(
+    frame: Any, mechanism: Any, duplicates: Duplicates, columns: tuple[str, str, str, str]
+) -> Answers:
+    worker, left, right, label = columns
+    ties: Ties = "keep" if mechanism is None else "error"
+    return Answers.from_comparisons(
+        frame, worker=worker, left=left, right=right, label=label, duplicates=duplicates, ties=ties
+    )
+
+
+def _workers(answers: Answers) -> int:
+    return int((answers.answers_per_worker > 0).sum())
 
 
 def _logs_of_sides(answers: Answers, mechanism: Any) -> npt.NDArray[np.float64]:
