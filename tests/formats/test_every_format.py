@@ -367,6 +367,10 @@ def test_rows_of_a_text_file_have_lines(tmp_path):
     message = r"row 1, .* below the header: row 1 is line 3 of the file\.$"
     with pytest.raises(AnswerError, match=message):
         qc.read_answers(path, qc.Categorical(["no", "yes"]))
+    lines = [json.dumps(row) for row in pd.read_csv(path).to_dict("records")]
+    (tmp_path / "a.ndjson").write_text("\n\n".join(lines))
+    with pytest.raises(AnswerError, match=r"row 1 is line 3 of the file\.$"):
+        qc.read_answers(tmp_path / "a.ndjson", qc.Categorical(["no", "yes"]))
     table = pd.read_csv(path)
     table.to_parquet(tmp_path / "a.parquet")
     with pytest.raises(AnswerError, match=r"below the header\.$"):

@@ -29,3 +29,21 @@ def test_a_file_of_another_program_has_a_way(tmp_path, name, told):
     with pytest.raises(FormatError) as error:
         qc.read_answers(path, qc.Categorical(["no", "yes"]))
     assert told in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("start", "told"),
+    [
+        (b"PK\x03\x04\n", "the content is a workbook or an archive, not the text that its name"),
+        (b"\xd0\xcf\x11\xe0", "an old workbook, .* Save it as .xlsx or CSV."),
+        (b"PAR1\n", "a Parquet file, .* Name it .parquet."),
+        (b"\x1f\x8b", "compressed, .* Let its name end in .gz."),
+        (b"%PDF\n", "a document"),
+    ],
+)
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_a_name_may_be_wrong(tmp_path, start, told, suffix):
+    path = tmp_path / f"a{suffix}"
+    path.write_bytes(start + b"\xff\xfe\n")
+    with pytest.raises(FormatError, match=told):
+        qc.read_answers(path, qc.Categorical(["no", "yes"]))

@@ -1,14 +1,18 @@
 """Options that several commands share, and their parsers."""
 
+from __future__ import annotations
+
 import csv
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from quietcrowd.commands.declare import option, option_group
 from quietcrowd.domains import Categorical, Domain, Interval, Label, Ordinal
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.formats.headers import Name
 from quietcrowd.intake import MISSING
+
+if TYPE_CHECKING:
+    from quietcrowd.formats.headers import Name
 
 USUAL_COLUMNS = "task,worker,label"
 """Default columns of non-private answers."""

@@ -13,6 +13,7 @@ from tempfile import NamedTemporaryFile, mkdtemp
 from typing import IO, Any
 
 from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.formats.foreign import check_is_text
 from quietcrowd.validation import parse_json
 
 
@@ -148,6 +149,8 @@ def check_utf8(path: Path) -> None:
     if encoding_of(path) == "utf-16":
         return
     with _open(path, "rb") as file:
+        check_is_text(path, file.read(4))
+        file.seek(0)
         for number, line in enumerate(file, start=1):
             try:
                 line.decode()

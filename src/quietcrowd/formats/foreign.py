@@ -39,6 +39,15 @@ _FOREIGN = (
 )
 """Suffixes, what the file is, and how to write one that can be read."""
 
+_CONTENTS = (
+    (b"PK\x03\x04", "a workbook or an archive", "Name it .xlsx, .ods or .zip"),
+    (b"\xd0\xcf\x11\xe0", "an old workbook", "Save it as .xlsx or CSV"),
+    (b"PAR1", "a Parquet file", "Name it .parquet"),
+    (b"\x1f\x8b", "compressed", "Let its name end in .gz"),
+    (b"%PDF", "a document", "Copy its table into a spreadsheet, and save it as CSV or .xlsx"),
+)
+"""First bytes of files that may have the suffix of a text."""
+
 
 def check_not_foreign(path: Path) -> None:
     """Raise FormatError if a file's suffix is that of another program."""
@@ -46,3 +55,10 @@ def check_not_foreign(path: Path) -> None:
     for suffixes, kind, remedy in _FOREIGN:
         if name.endswith(suffixes):
             raise FormatError("formats.foreign", path=path, kind=kind, remedy=remedy)
+
+
+def check_is_text(path: Path, start: bytes) -> None:
+    """Raise FormatError if a file that starts with these bytes is no text, despite its suffix."""
+    for first, kind, remedy in _CONTENTS:
+        if start.startswith(first):
+            raise FormatError("formats.misnamed", path=path, kind=kind, remedy=remedy)
