@@ -168,7 +168,7 @@ def test_reports_charge_their_workers():
     assert frame["campaigns"].tolist() == [2] * 12
     assert frame["total_epsilon"].tolist() == pytest.approx((counts + 15).tolist())
     assert frame["answer_epsilon"].tolist() == pytest.approx([1.5] * 12)
-    with pytest.raises(ParameterError, match="campaign 'a' has two reports of one-layer"):
+    with pytest.raises(ParameterError, match="campaign 'a' has two sets of reports of one-layer"):
         PrivacyLedger.of_reports(reports[0], reports[0], campaigns=["a", "a"])
     together = PrivacyLedger.of_reports(*reports, campaigns=["a", "a"])
     assert len(together.charges) == 24

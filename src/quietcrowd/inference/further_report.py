@@ -1,4 +1,4 @@
-"""Models of a further report about a task: the error expected after it."""
+"""Expected error of a task's estimate after further reports."""
 
 import math
 from abc import ABC, abstractmethod

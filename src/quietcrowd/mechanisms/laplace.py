@@ -274,7 +274,7 @@ class LaplaceMechanism(TaskwiseMechanism):
         return np.arange(self.grid.steps + 1, dtype=np.int32)
 
     def fixed_reports(self, answers: Answers, secret: Secret) -> Reports:
-        """Add to each answer the noise of its task and place; see `Mechanism.fixed_reports`."""
+        """Add noise that depends on secret, task and answer only; see `Mechanism.fixed_reports`."""
         places = self.grid.places(self.domain.numbers(answers.values))
         cells = cells_of(answers, places, null=NULL if self.every_task else 0)
         noise, bit_noise = self.channel.noise, self.channel.participation_noise

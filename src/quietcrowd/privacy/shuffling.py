@@ -250,7 +250,10 @@ def _delta_among(response: KeepOrReplace, group: int, epsilon: float, dust: floa
 
 @lru_cache(maxsize=128)
 def _window(count: int, chance: float, dust: float) -> tuple[Floats, Floats, float]:
-    """Return likely values of a binomial number, their probabilities, rounded up, and the rest."""
+    """Return likely values of a binomial variable, their probabilities, and the remaining one.
+
+    All probabilities are rounded up.
+    """
     if chance >= 1:
         return np.array([float(count)]), np.ones(1), 0.0
     low, high = 0, count

@@ -1,7 +1,8 @@
 """Upper bounds on the 1-norm of a signed sum of integer rows, exact for small tables.
 
 A worker's answers move a vector of sums by ``sum_j s_j v_j``, with a public row ``v_j`` per task
-and ``s_j`` between -1 and 1. Its 1-norm is largest at signs. ``docs/theory/sparse-answers.md``.
+and ``s_j`` between -1 and 1. The 1-norm of this sum is largest if every ``s_j`` is 1 or -1; see
+``docs/theory/sparse-answers.md``.
 """
 
 import math

@@ -160,7 +160,7 @@ def test_the_row_that_is_wrong_is_named(wrong):
 def test_a_table_has_up_to_4096_columns():
     assert TableChannel(weights=np.full((1, 4096), TOTAL // 4096)).reports == 4096
     weights = [[TOTAL // 4096] * 4095 + [TOTAL // 8192] * 2]
-    with pytest.raises(ParameterError, match=r"1 to 4096 rows and columns; got \(1, 4097\)"):
+    with pytest.raises(ParameterError, match=r"4096 columns; got shape \(1, 4097\)"):
         TableChannel(weights=weights)
 
 

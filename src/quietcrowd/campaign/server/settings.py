@@ -204,11 +204,11 @@ class Settings(BaseSettings):
     )
     requests_per_second: Annotated[float, Ge(0), Le(1e6)] = Field(
         20.0,
-        description="Requests a second of one key or credential in the long run, and of one "
-        "source without any; 0: no limit.",
+        description="Average requests per second from one key or credential, or from one source "
+        "that sends neither; 0: no limit.",
     )
     burst: Annotated[int, Unit("requests")] = Field(
-        100, ge=1, le=10**6, description="Requests of each of these at once."
+        100, ge=1, le=10**6, description="The largest burst of requests from each of these."
     )
     connections: Annotated[int | None, Unit("connections"), Ge(1), Le(100_000)] = Field(
         None,

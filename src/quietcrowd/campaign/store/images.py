@@ -65,8 +65,8 @@ def keep_named_images(connection: Connection, campaign: bytes, named: Collection
     if wanted - held:
         raise ProblemError(
             "not-ready",
-            f"{len(wanted - held):,} of the {len(wanted):,} images of its tasks are missing: "
-            "PUT each to images/ and its SHA-256 first, as campaign create does.",
+            f"{len(wanted - held):,} of the {len(wanted):,} images of its tasks are missing. "
+            "Upload each with PUT images/{sha256} first, as quietcrowd campaign create does.",
         )
     for one in held - wanted:
         connection.execute(delete(tables.image).where(mine, table.sha256 == one))

@@ -51,8 +51,8 @@ _SUFFICIENT = 1e-4
 class Comparisons:
     """Reports of paired comparisons, with counts of identical ones.
 
-    Distinct reports, shape (kinds,), have ``ln P(report | left preferred)`` in `log_left`, and
-    `log_right` likewise; at most one is minus infinity. `spread` is the prior's standard deviation.
+    `log_left` and `log_right`, shape (kinds,), are log-probabilities of each distinct report, if
+    left or right is preferred. At most one of the two is minus infinity. `spread` is the prior's standard deviation.
     """
 
     items: int

@@ -314,7 +314,8 @@ def open_for_reports(
     if service.departures.ended(read.id):
         raise ProblemError(
             "bad-state",
-            "It was closed before the database was restored from a copy: create a new one.",
+            "The campaign was closed or deleted before the database was restored from a copy. "
+            "Create a new campaign.",
         )
     if read.closes_on is not None and read.closes_on < day_of(service.clock()):
         raise ProblemError("not-ready", "Its closing day is over: change closes_on.")

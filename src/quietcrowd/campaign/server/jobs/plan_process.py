@@ -152,7 +152,7 @@ def _require_bounded(assumption: CrowdAssumption, sizes: Sequence[CrowdSize], ce
             "/epsilon",
             f"{cells:,} combinations of mechanism and epsilon at {len(sizes):,} sizes require "
             f"{sum(answers) * (cells + 1):,} simulated answers. The limit of a server is "
-            f"{MOST_ANSWERS:,}. Use fewer, or run quietcrowd plan locally",
+            f"{MOST_ANSWERS:,}. Use fewer of these, or run quietcrowd plan locally",
         )
 
 
