@@ -69,9 +69,7 @@ def test_typical_counts_are_those_of_a_drawn_crowd(width, gamma):
 @pytest.mark.nightly
 def test_plans_expect_what_comes():
     plan = plan_releases(20.0, bandwidth=0.4, users=100, claims=10, spread=1.0)[0]
-    released = plan.method.fit(normal_claims(tasks=200, users=100)).release(
-        np.random.default_rng(0)
-    )
+    released = plan.method.fit(normal_claims(tasks=200, users=100)).release(random_state=0)
     assert released.passed.mean() == pytest.approx(plan.expected, rel=0.1)
     assert math.isfinite(plan.guarantee.epsilon)
 

@@ -52,7 +52,8 @@ class Comparisons:
     """Reports of paired comparisons, with counts of identical ones.
 
     `log_left` and `log_right`, shape (kinds,), are log-probabilities of each distinct report, if
-    left or right is preferred. At most one of the two is minus infinity. `spread` is the prior's standard deviation.
+    left or right is preferred. At most one of the two is minus infinity. `spread` is the
+    prior's standard deviation.
     """
 
     items: int
