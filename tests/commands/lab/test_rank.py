@@ -120,3 +120,11 @@ def test_what_is_wrong_is_one_line(run, table, reports, words, told):
     assert (status, output) == (2, "")
     assert told in errors
     assert errors.count("\n") == 1
+
+
+def test_a_file_without_a_header_has_numbers_of_columns(run, tmp_path):
+    path = tmp_path / "comparisons.csv"
+    path.write_text("tea,milk,tea,ann\ntea,milk,draw,bob\n")
+    assert "give column numbers" in run(path, "--non-private")[2]
+    status, output, _ = run(path, "--non-private", "--columns", "4,1,2,3")
+    assert (status, output.splitlines()[1].split(",")[0]) == (0, "tea")
