@@ -36,7 +36,7 @@ def as_lists(column: pa.Array, labels: Sequence[str], separator: str | None, nam
     cells = column.cast(pa.large_string()).dictionary_encode()
     lists: list[Sequence[str]] = []
     for place, cell in enumerate(cells.dictionary.to_pylist()):
-        found = _listed(cell, labels)
+        found = listed_labels(cell, labels)
         readings = _readings(cell, known, separator) if found is None else [found]
         if readings is None or len(readings) != 1:
             row = cells.indices.index(place).as_py()
@@ -49,7 +49,7 @@ def _parts(text: str, separator: str | None) -> Parts:
     return (text,) if separator is None else tuple(one.strip() for one in text.split(separator))
 
 
-def _listed(cell: str, labels: Sequence[str]) -> Sequence[str] | None:
+def listed_labels(cell: str, labels: Sequence[str] = ()) -> Sequence[str] | None:
     """Return the labels of an empty cell or a list, otherwise None."""
     if not cell.strip():
         return []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import sys
 import warnings
 from collections.abc import Callable, Mapping
@@ -15,7 +16,13 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from quietcrowd.commands.printing import print_message
-from quietcrowd.exceptions import MissingExtraError, QuietcrowdError, QuietcrowdWarning
+from quietcrowd.exceptions import (
+    AnswerError,
+    FormatError,
+    MissingExtraError,
+    QuietcrowdError,
+    QuietcrowdWarning,
+)
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -27,6 +34,7 @@ Table: TypeAlias = Mapping[str, tuple[str, "str | Table"]]
 
 COMMANDS: Table = {
     "demo": ("Run a campaign with a simulated crowd on this machine.", "demo:Demo"),
+    "look": ("Name what a file contains, and the command for the next step.", "look:Look"),
     "infer": ("Infer truths and workers' quality from reports.", "infer:Infer"),
     "randomize": ("Randomize answers, as the workers' devices do.", "randomize:Randomize"),
     "plan": ("Predict the error of a campaign before the first answer.", "plan:Plan"),
@@ -238,13 +246,44 @@ def run(words: list[str]) -> int:
         except Exception as error:
             if DEBUG in os.environ and not isinstance(error, _EXPECTED):
                 raise
-            print_message(f"error: {_shown(_format_error(error))}")
+            print_message(f"error: {_shown(_format_error(error))}{_pointer(words, error)}")
             return 2
     return status if isinstance(status, int) else 0
 
 
 _EXPECTED = (typer.TyperException, QuietcrowdError, OSError)
 """Errors that are no bugs."""
+
+
+_UNCLEAR = {
+    "formats": (
+        *("suffix-unknown", "not-readable", "column-ambiguous", "column-missing"),
+        *("field-ambiguous", "field-unknown", "header-missing", "lists-in-cells", "decimal-comma"),
+        *("annotators-missing", "mechanism-missing", "not-a-list"),
+    ),
+    "answers": ("column-missing", "cell-structured"),
+    "commands": ("column-missing", "mixed-answers"),
+    "inference": ("whole-floats",),
+    "several-labels": ("text-without-separator",),
+    "wide": ("ids-ambiguous", "ids-needed", "ids-or-not", "no-answers"),
+}
+"""Codes of errors about files with an unknown format or with several meanings."""
+
+
+def _pointer(words: list[str], error: Exception) -> str:
+    """Return a sentence about ``quietcrowd look`` for errors of these commands."""
+    if words[:1] not in (["infer"], ["convert"]) or not isinstance(
+        error, AnswerError | FormatError
+    ):
+        return ""
+    path, inside = error.fields.get("path", error.fields.get("source")), error
+    while isinstance(cause := inside.fields.get("error"), AnswerError | FormatError):
+        inside = cause
+    group, _, kind = inside.code.partition(".")
+    if path is None or kind not in _UNCLEAR.get(group, ()) or _shown(str(path)) != path:
+        return ""
+    end = "" if str(error).endswith((".", "?", "!")) else "."
+    return f"{end} quietcrowd look {shlex.quote(str(path))} names the columns and the next command."
 
 
 def _shown(text: str) -> str:

@@ -51,8 +51,9 @@ def _declared(**attributes: Any) -> Callable[[type[C]], type[C]]:
 
 
 def option_names(declared: type[Any]) -> dict[str, str]:
-    """Return the options of a group by the names of its fields."""
-    return {one.name: _flags(one)[0] for one in fields(declared)}
+    """Return the options of a command or a group by the names of its fields."""
+    options = (one for one in fields(declared) if one.metadata["info"] is typer.Option)
+    return {one.name: _flags(one)[0] for one in options}
 
 
 def given_options(command: Any, names: Iterable[str]) -> list[str]:

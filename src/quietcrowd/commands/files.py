@@ -258,7 +258,9 @@ def check_targets(output: Path | None, plot: Path | None) -> None:
 STREAM = Path("-")
 
 _NAME, _WRITTEN = "standard-input", "standard-output"
-_HEAD = 2**16
+HEAD = 2**16
+"""Bytes that determine the suffix of a file."""
+
 _KEPT: list[TemporaryDirectory[str]] = []
 
 
@@ -273,11 +275,12 @@ def from_stdin(path: Path) -> Path:
     with raw.open("wb") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
     with raw.open("rb") as file:
-        suffix = _suffix_of(file.read(_HEAD))
+        suffix = suffix_of(file.read(HEAD))
     return raw.rename(raw.with_suffix(suffix))
 
 
-def _suffix_of(head: bytes) -> str:
+def suffix_of(head: bytes) -> str:
+    """Return the suffix of a file that begins with these bytes."""
     if head.startswith(b"PAR1"):
         return ".parquet"
     if head.startswith(b"PK"):
@@ -285,7 +288,7 @@ def _suffix_of(head: bytes) -> str:
             return ".ods"
         return ".xlsx" if b"[Content_Types].xml" in head or b"xl/" in head else ".zip"
     if head.startswith(b"\x1f\x8b"):
-        return f"{_suffix_of(_unpacked(head))}.gz"
+        return f"{suffix_of(_unpacked(head))}.gz"
     if head.startswith(UTF_16):
         head = head.decode("utf-16", errors="ignore").encode()
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
@@ -297,7 +300,7 @@ def _suffix_of(head: bytes) -> str:
 
 def _unpacked(head: bytes) -> bytes:
     try:
-        return zlib.decompressobj(16 + zlib.MAX_WBITS).decompress(head, _HEAD)
+        return zlib.decompressobj(16 + zlib.MAX_WBITS).decompress(head, HEAD)
     except zlib.error as error:
         raise FormatError("commands.input-not-unpacked", error=error) from None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -157,6 +158,13 @@ def split(text: str) -> list[str]:
     except csv.Error as error:
         raise ParameterError("commands.list-malformed", text=text, error=error) from None
     return [part.strip() for part in parts if part.strip()]
+
+
+def join(parts: Iterable[str]) -> str:
+    """Return a list as a text that `split` understands."""
+    written = io.StringIO()
+    csv.writer(written, lineterminator="").writerow(parts)
+    return written.getvalue()
 
 
 def missing_marks(text: str | None) -> list[str]:

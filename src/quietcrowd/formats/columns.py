@@ -4,7 +4,8 @@ import json
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Self
 
 import pyarrow as pa
 from attrs import frozen
@@ -48,6 +49,20 @@ def check_once(path: Path, names: Sequence[str], wanted: Sequence[str]) -> None:
             )
 
 
+class QuestionError(FormatError):
+    """None or several of a file's questions are meant.
+
+    `counts` are numbers of answers by the question's name, None if unknown.
+    """
+
+    counts: Mapping[str, int | None] = MappingProxyType({})
+
+    def about(self, counts: Mapping[str, int | None]) -> Self:
+        """Set the counts."""
+        self.counts = dict(counts)
+        return self
+
+
 @frozen(kw_only=True)
 class Choice:
     """Selection of answers in a platform's file: one question, with or without rejected answers.
@@ -66,24 +81,24 @@ def choose_field(path: Path, fields: Sequence[str], wanted: str | None, prefix: 
     `fields` are unique names without `prefix`, which columns of the header have; `wanted` may
     include it.
     """
-    known = ", ".join(map(repr, fields))
+    known, counts = ", ".join(map(repr, fields)), dict.fromkeys(fields)
     if not fields:
         if not prefix:
             raise FormatError("formats.no-answer", path=path)
         raise FormatError("formats.no-answer-column", path=path, prefix=prefix)
     if wanted is None:
         if len(fields) > 1:
-            raise FormatError("formats.field-ambiguous", path=path, known=known)
+            raise QuestionError("formats.field-ambiguous", path=path, known=known).about(counts)
         return fields[0]
     field = wanted if wanted in fields else wanted.removeprefix(prefix)
     if field not in fields:
-        raise FormatError(
+        raise QuestionError(
             "formats.field-unknown",
             path=path,
             wanted=wanted,
             known=known,
             suggestion=did_you_mean(wanted, fields),
-        )
+        ).about(counts)
     return field
 
 

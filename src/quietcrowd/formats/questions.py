@@ -6,6 +6,7 @@ from pathlib import Path
 from attrs import frozen
 
 from quietcrowd.exceptions import FormatError
+from quietcrowd.formats.columns import QuestionError
 from quietcrowd.formats.csv import shorten
 from quietcrowd.validation import did_you_mean
 
@@ -58,18 +59,29 @@ def choose_question(
         raise FormatError("formats.shapes-not-read", path=path, known=", ".join(map(repr, shapes)))
     if not meant:
         names = [each for one in counts for each in (one.name, one.key, one.text) if each]
-        raise FormatError(
+        raise QuestionError(
             "formats.field-unknown",
             path=path,
             wanted=wanted,
             known=_listed(counts),
             suggestion=did_you_mean(str(wanted), names),
-        )
+        ).about(_by_name(counts))
     one_question = len({(one.project, one.key) for one in meant}) == 1
     if not one_question or (wanted is None and len(meant) > 1):
         known = _listed({one: counts[one] for one in meant})
-        raise FormatError("formats.field-ambiguous", path=path, known=known)
+        error = QuestionError("formats.field-ambiguous", path=path, known=known)
+        raise error.about(_by_name(counts))
     return frozenset(meant)
+
+
+def _by_name(counts: Mapping[Question, int]) -> dict[str, int]:
+    """Return numbers of answers by names that select one question."""
+    found: dict[str, int] = {}
+    for one, count in counts.items():
+        alike = {(other.project, other.key) for other in counts if other.has_name(one.name)}
+        name = one.name if len(alike) == 1 else f"{one.project} / {one.key}"
+        found[name] = found.get(name, 0) + count
+    return found
 
 
 def _listed(counts: Mapping[Question, int]) -> str:

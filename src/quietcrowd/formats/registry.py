@@ -253,7 +253,7 @@ def _by_suffix(path: Path) -> Format | None:
     return next((one for one in FORMATS.values() if one.fits(path)), None)
 
 
-def _format_inside(path: Path, name: str | None) -> Format:
+def format_of(path: Path, name: str | None = None) -> Format:
     """Return the format of an existing file, which may depend on its header."""
     kind = find_format(path, name)
     inside = [one for one in FORMATS.values() if kind.name in one.within]
@@ -290,7 +290,7 @@ def read_table(
     values; ParameterError if the format is unknown, or the columns or the choice do not suit it;
     and OSError if the file cannot be opened.
     """
-    kind = _format_inside(path, file_format)
+    kind = format_of(path, file_format)
     if kind.platform:
         if not set(columns) <= {"task", "worker", "label"}:
             raise ParameterError("formats.columns-are-known", path=path, title=kind.title)
@@ -319,7 +319,7 @@ def read_columns(path: Path, *, file_format: str | None = None) -> pa.Table:
 
     Raises ParameterError for files of other platforms; other exceptions are those of `read_table`.
     """
-    kind = _format_inside(path, file_format)
+    kind = format_of(path, file_format)
     if kind.name == "qualtrics":
         kind = FORMATS["csv"]
     if kind.platform:
@@ -337,7 +337,7 @@ def _check_cells(path: Path, schema: pa.Schema, name: str) -> None:
 
 def read_names(path: Path, file_format: str | None = None) -> list[str] | None:
     """Return the names of a table's columns, or None for a platform's file."""
-    kind = _format_inside(path, file_format)
+    kind = format_of(path, file_format)
     if kind.platform:
         return None
     found: list[str] = _read(path, kind, kind.load().names)
@@ -348,7 +348,7 @@ def holds_truths(
     path: Path, columns: tuple[Name, Name, Name], file_format: str | None = None
 ) -> bool:
     """Return whether a file has truths and no workers; `columns` are task, worker and label."""
-    kind = _format_inside(path, file_format)
+    kind = format_of(path, file_format)
     if kind.platform:
         reader = getattr(kind.load(), "holds_truths", None)
         return reader is not None and _read(path, kind, reader)
@@ -376,7 +376,7 @@ def place_of_row(
     path: Path, row: int, columns: tuple[Name, ...], file_format: str | None = None
 ) -> str | None:
     """Return where a row of `read_table` is in its file, or None if the file has no rows."""
-    kind = _format_inside(path, file_format)
+    kind = format_of(path, file_format)
     if kind.platform or kind.name == "parquet":
         return None
     with warnings.catch_warnings():  # which read_table gave

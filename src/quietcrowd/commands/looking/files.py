@@ -1,0 +1,114 @@
+"""Files, directories and stores: what they contain, and the next command."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyarrow as pa
+from attrs import evolve
+
+from quietcrowd.commands.files import HEAD, is_store, suffix_of
+from quietcrowd.commands.looking.findings import SAVE, USUAL, Findings
+from quietcrowd.commands.looking.platforms import of_platform
+from quietcrowd.commands.looking.steps import (
+    Given,
+    Source,
+    Steps,
+    free_name,
+    infer_steps,
+    quiet,
+    write_command,
+)
+from quietcrowd.commands.looking.tables import of_table
+from quietcrowd.exceptions import (
+    AnswerError,
+    FormatError,
+    MissingExtraError,
+    ParameterError,
+    QuietcrowdError,
+)
+from quietcrowd.formats import read_reports
+from quietcrowd.formats.contents import Contents
+from quietcrowd.formats.registry import format_of, read_note
+
+_EXPECTED = (AnswerError, FormatError, ParameterError, MissingExtraError)
+
+_DAMAGED = {
+    f"formats.{kind}" for kind in ("not-readable", "suffix-unknown", "not-utf8", "utf16-unmarked")
+}
+
+
+def inspect(source: Source, given: Given) -> Findings:
+    """Return what a file, a directory or a store contains.
+
+    The options ``question`` and ``columns`` may be `given`, as on the command line.
+    """
+    try:
+        is_dataset = (source.path / "dataset.json").is_file()
+        if is_dataset or is_store(source.path):
+            return _of_folder(source, is_dataset=is_dataset)
+        return _of_file(source, given)
+    except _EXPECTED as error:
+        return _unreadable(error)
+
+
+def _unreadable(error: QuietcrowdError, *others: str) -> Findings:
+    steps = Steps(faults=(*others, str(error)), error=error)
+    return Findings(title="unknown", steps=steps, advice=SAVE if error.code in _DAMAGED else "")
+
+
+def _of_folder(source: Source, *, is_dataset: bool) -> Findings:
+    if is_dataset:
+        none = Contents.of(pa.table({name: pa.array([], pa.string()) for name in USUAL}))
+        return Findings(title="a dataset directory", steps=infer_steps(source, none, {}))
+    truths = free_name("truths", ".parquet")
+    command = write_command("quietcrowd", "infer", source.word(), "-o", truths)
+    return Findings(title="a store", steps=Steps(commands=(command,)))
+
+
+def _of_file(source: Source, given: Given) -> Findings:
+    try:
+        kind = format_of(source.path)
+    except FormatError as error:
+        return _renamed(source, given, error)
+    if "mechanism" in (read_note(source.path) or {}):
+        return _of_reports(source)
+    if kind.platform:
+        return of_platform(source, kind, given)
+    return of_table(source, kind, given)
+
+
+def _of_reports(source: Source) -> Findings:
+    with quiet() as changes:
+        reports = read_reports(source.path)
+    command = write_command("quietcrowd", "infer", source.word())
+    return Findings(
+        title=f"randomized reports of {type(reports.mechanism).__name__}",
+        contents=evolve(Contents.of(reports.table.to_frame("pyarrow")), labels={}),
+        steps=Steps(commands=(command,), changes=tuple(changes)),
+    )
+
+
+def _renamed(source: Source, given: Given, error: FormatError) -> Findings:
+    """Try the suffix that the first bytes show, if the suffix is unknown."""
+    with source.path.open("rb") as file:
+        suffix = suffix_of(file.read(HEAD))
+    name = Path(source.path.stem).with_suffix(suffix).name
+    if error.code != "formats.suffix-unknown" or Path(name).exists():
+        return _unreadable(error)
+    with TemporaryDirectory(prefix="quietcrowd-") as folder:
+        copy = Source(path=Path(folder, name), name=name)
+        shutil.copyfile(source.path, copy.path)
+        try:
+            found = _of_file(copy, given)
+        except _EXPECTED as second:
+            return _unreadable(second, str(error)).named(copy, name)
+    if not found.steps.commands:
+        return found.named(copy, name)
+    commands = (write_command("cp", source.word(), copy.word()), *found.steps.commands)
+    faults = (str(error), *found.steps.faults)
+    return evolve(found, steps=evolve(found.steps, commands=commands, faults=faults)).named(
+        copy, name
+    )

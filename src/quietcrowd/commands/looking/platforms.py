@@ -1,0 +1,129 @@
+"""Files of platforms, and the answers to one of their questions."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve
+
+from quietcrowd.commands import options
+from quietcrowd.commands.looking.findings import SAVE, USUAL, Findings
+from quietcrowd.commands.looking.steps import (
+    Given,
+    Source,
+    Steps,
+    convert_steps,
+    infer_steps,
+    quiet,
+)
+from quietcrowd.commands.looking.truths import of_truths
+from quietcrowd.exceptions import FormatError, QuietcrowdError
+from quietcrowd.formats import read_table
+from quietcrowd.formats.columns import Choice, QuestionError
+from quietcrowd.formats.contents import Contents
+from quietcrowd.formats.likely_columns import separator_of
+from quietcrowd.formats.registry import Format, read_names
+
+_MOST_QUESTIONS = 20
+"""Maximum number of questions that are read to count answers."""
+
+_WITHOUT_ANSWERS = {
+    f"formats.{kind}" for kind in ("no-answer", "no-answer-column", "labels-consolidated")
+}
+"""Codes of errors about files that may have known truths only."""
+
+_NO_QUESTION = "\0"
+"""The name of no question; the error about it lists the names of all."""
+
+
+def of_platform(source: Source, kind: Format, given: Given) -> Findings:
+    """Return what a platform's file contains; the question with the most agreement is chosen."""
+    questions = _questions(source.path, kind)
+    read: dict[str, Contents] = {}
+    for name in list(questions)[:_MOST_QUESTIONS]:
+        with suppress(QuietcrowdError):
+            read[name] = read_contents(source.path, kind, Choice(field=name))
+            questions[name] = read[name].answers
+    wanted = given.get("question")
+    if wanted is None and len(questions) > 1 and read:
+        wanted = max(read, key=lambda name: _agreement(read[name]))
+    given = {**given, **({} if wanted is None else {"question": wanted})}
+    found = Findings(title=kind.title, questions=questions, question=wanted)
+    try:
+        contents = read_contents(source.path, kind, Choice(field=wanted))
+        steps = steps_for(source, contents, given)
+        return evolve(found, contents=contents, steps=steps, advice=advice_on(contents))
+    except QuietcrowdError as error:
+        if error.code in _WITHOUT_ANSWERS:
+            with suppress(QuietcrowdError):
+                return evolve(of_truths(source), title=f"known truths ({kind.title})")
+        advice = f"If this is not a file of {kind.title}: {SAVE}"
+        return evolve(found, steps=Steps(faults=(str(error),), error=error), advice=advice)
+
+
+def advice_on(contents: Contents) -> str:
+    """Return advice if most answers are different texts."""
+    few = contents.answers < 10 or contents.sets or contents.numbers
+    if few or len(contents.labels) <= contents.answers / 2:
+        return ""
+    return (
+        "Most answers differ, as in free text. An inference compares labels: sort them into "
+        "categories first."
+    )
+
+
+def _agreement(contents: Contents) -> tuple[bool, int]:
+    """Return how much a question looks like one with labels that several workers gave."""
+    return len(contents.labels) > 1, contents.answers - len(contents.labels)
+
+
+def _questions(path: Path, kind: Format) -> dict[str, int | None]:
+    """Return the questions of a platform's file, which the error about an unknown one lists."""
+    with quiet():
+        try:
+            read_table(path, USUAL, file_format=kind.name, choice=Choice(field=_NO_QUESTION))
+        except QuestionError as error:
+            return dict(error.counts)
+        except QuietcrowdError:
+            pass
+    return {}
+
+
+def read_contents(
+    path: Path, kind: Format, choice: Choice, columns: tuple[Any, Any, Any] = USUAL
+) -> Contents:
+    """Count the answers in a file; raise FormatError or ParameterError if it cannot be read."""
+    with quiet():
+        try:
+            table = read_table(path, columns, file_format=kind.name, choice=choice)
+        except FormatError as error:
+            if error.code != "formats.lists-in-cells":
+                raise
+            table = read_table(path, columns, file_format=kind.name, choice=choice, sets=True)
+    names = [str(name) for name in columns]
+    for name in names:
+        if name not in table.column_names:
+            there = ", ".join(read_names(path, kind.name) or [])
+            raise FormatError("commands.column-missing", path=path, name=name, there=there)
+    return Contents.of(table.select(names).rename_columns(USUAL))
+
+
+def steps_for(source: Source, contents: Contents, given: Given) -> Steps:
+    """Return the inference, after a conversion if answers are sets or the format must be named."""
+    if contents.sets:
+        labels = options.join(sorted(contents.labels))
+        return convert_steps(source, {**given, "multi_label": labels})
+    if "from_format" in given:
+        return convert_steps(source, given)
+    single = infer_steps(source, contents, given)
+    separator = separator_of(list(contents.labels))
+    if separator is None:
+        return single
+    parts = {part.strip() for label in contents.labels for part in label.split(separator)}
+    sets = {"multi_label": options.join(sorted(parts)), "separator": separator}
+    several = convert_steps(source, {**given, **sets})
+    if not several.commands or not single.commands:
+        return several if several.commands else single
+    return evolve(several, others={"If each text is one label": single.commands[0]})

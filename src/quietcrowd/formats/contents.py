@@ -1,0 +1,93 @@
+"""Counts of a table of answers, also if ids are missing or answers repeated."""
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import frozen
+
+from quietcrowd.answer_errors import plain_type
+from quietcrowd.exceptions import AnswerError
+from quietcrowd.intake import Intake, decoded
+from quietcrowd.label_cells import listed_labels
+
+
+@frozen(kw_only=True)
+class Contents:
+    """Numbers of tasks, workers and answers, and of answers with each label.
+
+    Rows without a label are `blanks`. Rows that repeat a task and a worker are `repeated`. If
+    answers are `sets`, a label counts once per set.
+    """
+
+    tasks: int
+    workers: int
+    answers: int
+    blanks: int
+    repeated: int
+    labels: Mapping[str, int]
+    sets: bool
+
+    @classmethod
+    def of(cls, table: pa.Table) -> "Contents":
+        """Count rows; the columns are task, worker and label, or without worker for truths."""
+        columns = {name: _clean(table[name], name) for name in table.column_names}
+        labels = columns["label"]
+        ids = [name for name in table.column_names if name != "label"]
+        answered = pa.table({name: columns[name] for name in ids}).filter(labels.is_valid())
+        pairs = answered.group_by(ids).aggregate([]) if len(ids) == 2 else answered
+        return cls(
+            tasks=_distinct(columns, "task"),
+            workers=_distinct(columns, "worker"),
+            answers=len(labels) - labels.null_count,
+            blanks=labels.null_count,
+            repeated=len(answered) - len(pairs),
+            labels=_counts(labels),
+            sets=pa.types.is_list(labels.type),
+        )
+
+    @property
+    def numbers(self) -> list[float]:
+        """The sorted labels if all are numbers, otherwise none."""
+        try:
+            return sorted(map(float, self.labels))
+        except ValueError:
+            return []
+
+
+def _clean(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    """Return a column without marks of missing values, and with lists if texts are lists."""
+    intake = Intake()
+    try:
+        return decoded(intake.encoded(column, name))
+    except AnswerError:  # a list or an object in text
+        lists = as_lists(column) if name == "label" else None
+        return column if lists is None else lists
+
+
+def as_lists(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Return lists of labels if all texts are lists in JSON or Python, otherwise None.
+
+    Lists of numbers and names, such as ``[0, 5, "PER"]``, are spans.
+    """
+    cells = [(cell or "").strip() for cell in column.to_pylist()]
+    lists = [listed_labels(cell) if cell else None for cell in cells]
+    if any(cell and found is None for cell, found in zip(cells, lists, strict=True)):
+        return None
+    if len({one.lstrip("-").isdecimal() for found in lists for one in found or ()}) > 1:
+        return None
+    return pa.chunked_array([pa.array(lists, pa.list_(pa.string()))])
+
+
+def _distinct(columns: Mapping[str, pa.ChunkedArray], name: str) -> int:
+    return pc.count_distinct(columns[name]).as_py() if name in columns else 0
+
+
+def _counts(labels: pa.ChunkedArray) -> dict[str, int]:
+    """Return the number of answers with each label, the most frequent first."""
+    if pa.types.is_list(labels.type):
+        labels = pc.list_flatten(labels)
+    if not pa.types.is_string(plain_type(labels.type)):
+        labels = pc.cast(labels, pa.string())
+    found = pc.value_counts(labels.drop_null()).to_pylist()
+    return {one["values"]: one["counts"] for one in sorted(found, key=lambda one: -one["counts"])}
