@@ -37,7 +37,7 @@ def subclasses(kind):
 
 
 CODED = subclasses(exceptions.QuietcrowdError) | subclasses(exceptions.QuietcrowdWarning)
-CODED |= {"KnownTruthError", "UnaffordableError"}
+CODED |= {"KnownTruthError", "QuestionError", "UnaffordableError"}
 INDIRECT = {
     "mechanisms.sampled-variance-removed",
     *("answers.ids-without-points", "answers.marks-read-as-missing", "answers.values-cleaned"),
