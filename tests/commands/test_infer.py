@@ -300,8 +300,8 @@ def test_without_a_domain_numbers_are_any_numbers(run, tmp_path):
         ("task,worker,said\n1,a,no\n", "column 'label' is missing"),
         ("task,worker,label\n1,a,no\n1,b,\n", "Drop the row with --drop-invalid"),
         (
-            "task,worker,label\n" + "".join(f"{i},a,{i}.5\n" for i in range(20)) + "20,a,n/a\n",
-            "20 of 21 different answers are numbers, but 'n/a' is not. Use --between LOW,HIGH",
+            "task,worker,label\n" + "".join(f"{i},a,{i}.5\n" for i in range(20)) + "20,a,much\n",
+            "20 of 21 different answers are numbers, but 'much' is not. Use --between LOW,HIGH",
         ),
     ],
 )

@@ -419,6 +419,8 @@ def check_target(path: Path, file_format: str | None = None) -> None:
     OSError if the directory cannot be written; and MissingExtraError if the format's library is not
     installed.
     """
+    if path.is_dir():
+        files.check_folder(path)  # which says so
     if file_format is None:
         _check_is_table(path)
     kind = find_format(path, file_format)
