@@ -30,6 +30,7 @@ class Advice:
 
     missing: str = ""
     outside: str = ""
+    options: str = ""
     twice: str = ""
     column: str = ""
     empty: str = ""
@@ -42,6 +43,7 @@ _RULE = (
 _COMMAND = Advice(
     missing="Drop the row with --drop-invalid.",
     outside="Name it with --labels, --levels or --between, or drop the row with --drop-invalid.",
+    options="Add it to the file of --options, or drop the row with --drop-invalid.",
     twice="Pass --duplicates last or --duplicates first, or drop them.",
     column="Name the columns of answers with --columns TASK,WORKER,LABEL. If columns are questions "
     "or workers, use convert --wide first.",
@@ -52,6 +54,7 @@ ADVICE: Mapping[AdviceName, Advice] = MappingProxyType(
         "answers": Advice(
             missing='Drop the row with out_of_domain="skip".',
             outside='Pass a domain that contains it, or drop the row with out_of_domain="skip".',
+            options='Add it to options=, or drop the row with out_of_domain="skip".',
             twice='Pass duplicates="last" or duplicates="first" (on the command line: '
             "--duplicates last), or drop them.",
             column="Name the columns of answers with task=, worker= and label=. If columns are "

@@ -47,6 +47,7 @@ from quietcrowd.frames import (
 )
 from quietcrowd.intake import MISSING, Intake, check_ids
 from quietcrowd.several_labels import label_set_rows, one_task_per_label
+from quietcrowd.task_options import TaskOptions, outside_options
 from quietcrowd.validation import check_choice
 
 if TYPE_CHECKING:
@@ -109,6 +110,8 @@ class Answers:
         Position of the label in a finite domain, or the number.
     dropped : DroppedRows
         Numbers of rows that were dropped on input.
+    options : TaskOptions or None
+        The possible labels of each task, in the order of `tasks`, if tasks have different ones.
     """
 
     domain: Domain
@@ -118,6 +121,7 @@ class Answers:
     worker_codes: npt.NDArray[np.int32] = field(converter=_read_only_codes)
     values: npt.NDArray[Any] = field(converter=_read_only)
     dropped: DroppedRows = DroppedRows()
+    options: TaskOptions | None = None
 
     def __attrs_post_init__(self) -> None:
         """Check the arrays, because compiled loops do not check bounds."""
@@ -136,12 +140,21 @@ class Answers:
             raise AnswerError("answers.worker-codes-out-of-range", count=len(self.workers))
         if not self.domain.holds(self.values):
             raise AnswerError("answers.values-outside-domain", domain=self.domain.describe())
+        if self.options is not None and not self._fit(self.options):
+            raise AnswerError("answers.options-of-other-tasks")
+
+    def _fit(self, options: TaskOptions) -> bool:
+        return (
+            options.domain == self.domain
+            and options.tasks.equals(self.tasks)
+            and bool((options.positions(self.task_codes, self.values) >= 0).all())
+        )
 
     @classmethod
     def from_frame(
         cls,
         frame: Any,
-        domain: Domain,
+        domain: Domain | None = None,
         task: str = "task",
         worker: str = "worker",
         label: str = "label",
@@ -151,6 +164,7 @@ class Answers:
         duplicates: Duplicates = "error",
         out_of_domain: OutOfDomain = "error",
         missing: Iterable[str] = MISSING,
+        options: Any = None,
         advice: AdviceName = "answers",
     ) -> Answers:
         """Read answers from a dataframe.
@@ -161,7 +175,7 @@ class Answers:
             One row per answer; any frame that Narwhals supports. A lazy Polars frame is collected
             by the streaming engine, restricted to the three columns.
         domain : Domain
-            Domain of the answers.
+            Domain of the answers. Only if `options` are given, it may be omitted.
         task, worker, label : str
             Names of the three columns. By default, ``taskId``, ``performer`` or ``workerId``,
             and ``answer`` replace missing ones.
@@ -178,6 +192,10 @@ class Answers:
         missing : iterable of str
             Texts that mark a missing value, unless they are in the domain, `tasks` or `workers`.
             Default: those of pandas, such as "NA" and "None". The empty text always does.
+        options : mapping, dataframe or TaskOptions, optional
+            The possible labels of each task, which are public: a mapping of tasks to labels, or a
+            frame with columns ``task`` and ``label`` and one row per option. An answer outside them
+            is outside the domain. Inference and randomization restrict each task to its options.
         advice : str
             Selects the remedies in errors: ``answers``, ``frame``, ``comparisons``, ``claims``,
             ``reports``, ``infer``, ``randomize``, ``partition`` or ``folder``. Reports must not be
@@ -192,8 +210,9 @@ class Answers:
         ------
         AnswerError
             If a column or an id is missing, an id is not listed, an answer is missing or outside
-            the domain, a (task, worker) pair is repeated, or the frame is empty and tasks or
-            workers are not listed. The message names row, column and value; rows count from 0.
+            the domain or its task's options, a task has no options, a (task, worker) pair is
+            repeated, or the frame is empty and tasks or workers are not listed. The message names
+            row, column and value; rows count from 0.
 
         Warns
         -----
@@ -210,6 +229,9 @@ class Answers:
         >>> Answers.from_frame(frame, Categorical([0, 1]))
         Answers(3 answers, 2 tasks, 2 workers, domain=Categorical([0, 1]))
         """
+        listed = None if options is None else TaskOptions.read(options, domain, missing=missing)
+        if listed is not None:
+            domain = listed.domain
         if not isinstance(domain, Domain):
             raise ParameterError("answers.not-a-domain", domain=domain)
         check_choice("duplicates", duplicates, ("error", "first", "last"))
@@ -230,9 +252,15 @@ class Answers:
                 partial(_encode_labels, intake, raw[label], label, domain),
             )
         )
+        if listed is not None:
+            listed = listed.take(task_ids, task_codes)
+            inside &= listed.positions(task_codes, values) >= 0
         skipped = int(len(inside) - inside.sum())
         if skipped and out_of_domain == "error":
             row = int(np.argmin(inside))
+            if listed is not None and labels[row].as_py() is not None:
+                where = row, task, int(task_codes[row])
+                raise outside_options(labels, label, where, listed, advice=advice)
             raise outside_domain(labels, label, row, domain, advice=advice, raw=raw[label])
         if skipped == len(inside) and not all_listed:
             raise AnswerError("answers.all-outside-domain", domain=domain.describe())
@@ -263,6 +291,7 @@ class Answers:
             worker_codes=sorted_workers,
             values=values[order],
             dropped=DroppedRows(duplicates=repeated, out_of_domain=skipped),
+            options=listed,
         )
 
     @classmethod
@@ -506,7 +535,8 @@ class Answers:
     def __repr__(self) -> str:
         return (
             f"Answers({len(self):,} answers, {len(self.tasks):,} tasks, "
-            f"{len(self.workers):,} workers, domain={self.domain.example()})"
+            f"{len(self.workers):,} workers, domain={self.domain.example()}"
+            f"{'' if self.options is None else ', with options per task'})"
         )
 
     @cached_property
@@ -559,6 +589,9 @@ class Answers:
             offsets=offsets_of(sorted_tasks, len(self.tasks)),
             worker_codes=sorted_workers,
             values=self.values[order],
+            options=None
+            if self.options is None
+            else self.options.take(self.tasks.take(pa.array(task_order))),
         )
 
     def with_values(self, domain: Domain, values: npt.NDArray[Any]) -> Answers:
@@ -567,7 +600,25 @@ class Answers:
             raise ParameterError(
                 "answers.values-of-wrong-length", count=len(self), total=len(values)
             )
-        return evolve(self, domain=domain, values=values)
+        options = self.options if domain == self.domain else None
+        return evolve(self, domain=domain, values=values, options=options)
+
+    def with_options(self, options: Any) -> Answers:
+        """Return the same answers with the possible labels of each task; see `from_frame`.
+
+        Raises
+        ------
+        AnswerError
+            If a task has no options, or an answer is not among them.
+        """
+        listed = TaskOptions.read(options, self.domain).take(self.tasks)
+        outside = listed.positions(self.task_codes, self.values) < 0
+        if outside.any():
+            row = int(np.argmax(outside))
+            labels = self.domain.decode(self.values)
+            where = row, "task", int(self.task_codes[row])
+            raise outside_options(labels, "label", where, listed, advice="answers")
+        return evolve(self, options=listed)
 
     def without_null(self, null: npt.NDArray[np.bool_], domain: Domain) -> Answers:
         """Return the table without NULL reports, which `dropped` counts, in their domain."""

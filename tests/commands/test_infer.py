@@ -325,3 +325,25 @@ def test_numbers_are_told_from_classes_or_the_user_decides(run, tmp_path):
             "infer", tmp_path / "a.csv", "--non-private", "--method", "noise-aware"
         )
         assert (status, message in errors) == (status_of, True), errors
+
+
+def test_options_restrict_the_truths_of_their_tasks(run, tmp_path):
+    answers, options = tmp_path / "answers.csv", tmp_path / "options.csv"
+    rows = [
+        f"q{task},{worker},{'cat' if task < 5 else 'elm'}" for task in range(10) for worker in "ab"
+    ]
+    answers.write_text("\n".join(["task,worker,label", *rows]))
+    lists = [f"q{task},{label}" for task in range(5) for label in ("cat", "dog")]
+    lists += [f"q{task},{label}" for task in range(5, 10) for label in ("oak", "elm", "fir")]
+    options.write_text("\n".join(["task,label", *lists]))
+    out, posterior = tmp_path / "truths.csv", tmp_path / "posterior.csv"
+    plain = ("infer", answers, "--non-private", "--options", options)
+    assert run(*plain, "-o", out, "--posterior-out", posterior)[0] == 0
+    assert pd.read_csv(out)["truth"].tolist() == ["cat"] * 5 + ["elm"] * 5
+    assert pd.read_csv(posterior)[["task", "label"]].to_numpy().tolist() == [
+        line.split(",") for line in lists
+    ]
+    status, _, errors = run(*plain, "--labels", "cat,dog,oak,elm")
+    assert (status, "'fir', of task 'q5', is outside the domain" in errors) == (2, True)
+    status, _, errors = run(*plain, "--method", "dawid-skene")
+    assert (status, "DawidSkene does not read options per task" in errors) == (2, True)

@@ -219,3 +219,66 @@ def test_an_impossible_epsilon_is_too_large_or_too_small(run, ratings, epsilon, 
     )
     assert status == 2
     assert f"is too {size}: it needs noise of about" in errors
+
+
+@pytest.fixture
+def questions(tmp_path):
+    """Return files of answers and of options, whose labels print as numbers."""
+    answers, options = tmp_path / "answers.csv", tmp_path / "options.csv"
+    answers.write_text("task,worker,label\nq1,a,1\nq1,b,2\nq2,a,3\nq2,b,5\n")
+    options.write_text("task,label\nq1,1\nq1,2\nq2,3\nq2,4\nq2,5\nq3,1\nq3,3\n")
+    return answers, options
+
+
+def test_answers_are_randomized_among_the_options_of_their_tasks(run, questions, tmp_path):
+    answers, options = questions
+    for name in ("r.csv", "r.jsonl", "r.parquet"):
+        status, _, errors = run("randomize", answers, "--options", options, "-o", tmp_path / name)
+        assert status == 0
+        assert "contains the possible answers of each task, which are public" in errors
+        reports = qc.read_reports(tmp_path / name)
+        assert reports.table.options.to_dict() == {
+            "tasks": ["q1", "q2"],
+            "options": [[1, 2], [3, 4, 5]],
+        }
+        assert reports.mechanism.options.tasks.to_pylist() == ["q1", "q2", "q3"]
+        status, output, _ = run("infer", tmp_path / name)
+        assert status == 0
+        assert len(output.splitlines()) == 3
+    status, _, errors = run("infer", tmp_path / "r.csv", "--options", options)
+    assert (status, "and --options require --non-private" in errors) == (2, True)
+
+
+def test_files_of_two_devices_have_the_same_options(run, questions, tmp_path):
+    answers, options = questions
+    lines = answers.read_text().splitlines(keepends=True)
+    files = []
+    for device, rows in (("a", lines[1:2]), ("b", lines[4:])):
+        (tmp_path / f"{device}.csv").write_text("".join([lines[0], *rows]))
+        files.append(tmp_path / f"{device}.parquet")
+        source = tmp_path / f"{device}.csv"
+        assert run("randomize", source, "--options", options, "-o", files[-1])[0] == 0
+    assert len(qc.read_reports(*files).table) == 2
+
+
+def test_an_answer_outside_the_options_stops(run, questions, tmp_path):
+    answers, options = questions
+    answers.write_text(answers.read_text().replace("q1,b,2", "q1,b,3"))
+    for command in (("randomize", answers), ("infer", answers, "--non-private")):
+        status, _, errors = run(*command, "--options", options, "-o", tmp_path / "o.csv")
+        assert status == 2
+        assert "row 1, column 'label': '3' is not an option of task 'q1', whose" in errors
+        assert "Add it to the file of --options, or drop the row with --drop-invalid." in errors
+
+
+def test_options_need_a_file_and_a_mechanism_that_reads_them(run, questions, folder, tmp_path):
+    answers, options = questions
+    out = ("-o", tmp_path / "r.csv")
+    status, _, errors = run("randomize", folder, "--options", options, *out)
+    assert (status, "--options, --question and --decimal require a file" in errors) == (2, True)
+    more = ("-m", "subset-selection")
+    status, _, errors = run("randomize", answers, "--options", options, *more, *out)
+    assert (status, "RandomizedResponse does" in errors) == (2, True)
+    options.write_text("task,option\nq1,1\n")
+    status, _, errors = run("randomize", answers, "--options", options, *out)
+    assert (status, "options.csv: column 'label' is missing" in errors) == (2, True)

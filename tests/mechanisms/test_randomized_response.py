@@ -1,6 +1,10 @@
+import json
 import math
+from decimal import Decimal, localcontext
+from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +14,9 @@ from quietcrowd.answers import Answers
 from quietcrowd.datasets import make_crowd
 from quietcrowd.domains import Categorical, Interval, Ordinal
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
-from quietcrowd.mechanisms import Mechanism, RandomizedResponse
+from quietcrowd.mechanisms import Mechanism, RandomizedResponse, Reports, SubsetSelection
+from quietcrowd.mechanisms.randomness import Secret, words_in_turn
+from quietcrowd.task_options import TaskOptions
 
 FALSE_ALARM = 1e-8
 YES_NO = Categorical(["no", "yes"])
@@ -175,3 +181,134 @@ def test_memory_of_reports_is_that_of_labels():
     reports = RandomizedResponse(domain=crowd.answers.domain, epsilon=1.0).randomize(crowd.answers)
     assert reports.table.values.dtype == np.uint8
     assert isinstance(reports.table, Answers)
+
+
+FRAME = pd.DataFrame(
+    [("q1", "a", "cat"), ("q1", "b", "dog"), ("q2", "a", "elm"), ("q3", "b", "only")],
+    columns=["task", "worker", "label"],
+)
+OPTIONS = {"q2": ["oak", "elm", "fir"], "q1": ["dog", "cat"], "q3": ["only"]}
+
+
+def among_options(epsilon=1.0):
+    options = TaskOptions.read(OPTIONS)
+    mechanism = RandomizedResponse(domain=options.domain, epsilon=epsilon)
+    return mechanism.for_options(options)
+
+
+@given(st.integers(2, 12), st.floats(0.0, 12.0))
+def test_the_channel_of_a_task_is_that_of_its_number_of_options(size, epsilon):
+    """For each number of options the loss is at most epsilon, in exact rational numbers."""
+    options = TaskOptions.read({"q": range(size)}, Categorical(range(20)))
+    mechanism = RandomizedResponse(domain=options.domain, epsilon=epsilon).for_options(options)
+    own = RandomizedResponse(domain=Categorical(range(size)), epsilon=epsilon)
+    assert mechanism.channel_for(size) == own.channel
+    weights = own.channel.weights.tolist()
+    assert {sum(row) for row in weights} == {2**32}
+    worst = max(Fraction(max(column), min(column)) for column in zip(*weights, strict=True))
+    with localcontext(prec=60):
+        ratio = Decimal(worst.numerator) / worst.denominator
+        assert ratio <= Decimal(mechanism.guarantee().epsilon).exp()
+        assert ratio <= Decimal(epsilon).exp()
+
+
+@pytest.mark.parametrize("task", ["q1", "q2", "q3"])
+def test_every_word_gives_a_report_among_the_options_by_the_channel(task):
+    """Enumerates the distribution: reports change only at the sums of the weights."""
+    mechanism, labels = among_options(), OPTIONS[task]
+    size = len(labels)
+    weights = mechanism.channel_for(size).weights.astype(int) if size > 1 else np.array([[2**32]])
+    for answer, row in zip(labels, weights, strict=True):
+        given = pd.DataFrame({"task": [task], "worker": ["a"], "label": [answer]})
+        ends = np.cumsum(row)
+        for label, first, last in zip(labels, ends - row, ends - 1, strict=True):
+            for word in {first, last}:
+                words = words_in_turn(np.array([word], np.uint32))
+                answers = Answers.from_frame(given, mechanism.domain, options=OPTIONS)
+                reports = mechanism.reports_of_words(answers, words)
+                assert reports.table.to_frame()["label"].tolist() == [label]
+
+
+def test_answers_with_options_are_randomized_among_them():
+    answers = Answers.from_frame(FRAME, options=OPTIONS)
+    mechanism = RandomizedResponse(domain=answers.domain, epsilon=0.0)
+    seen = {task: set() for task in OPTIONS}
+    for seed in range(60):
+        table = mechanism.simulate(answers, random_state=seed).table
+        assert table.options == answers.canonical.options
+        for task, label in zip(*table.to_frame()[["task", "label"]].to_numpy().T, strict=True):
+            seen[task].add(label)
+    assert seen == {task: set(labels) for task, labels in OPTIONS.items()}
+    assert mechanism.randomize(answers).mechanism.options == answers.canonical.options
+
+
+def test_a_frame_is_read_with_the_options_of_the_mechanism():
+    mechanism = among_options()
+    reports = mechanism.randomize(FRAME)
+    assert reports.mechanism == mechanism
+    assert reports.table.options.tasks.to_pylist() == ["q1", "q2", "q3"]
+    plain = Answers.from_frame(FRAME, mechanism.domain)
+    assert mechanism.randomize(plain).mechanism == mechanism
+    with pytest.raises(AnswerError, match="'oak' is not an option of task 'q1'"):
+        mechanism.randomize(FRAME.replace("cat", "oak"))
+    other = {**OPTIONS, "q1": ["cat", "dog"]}
+    with pytest.raises(AnswerError, match="options of the answers are not those of the mechanism"):
+        mechanism.randomize(Answers.from_frame(FRAME, mechanism.domain, options=other))
+    some = Answers.from_frame(FRAME[:2], mechanism.domain, options=OPTIONS)
+    assert mechanism.randomize(some).mechanism == mechanism
+
+
+def test_the_loss_of_answers_with_options_adds_up():
+    mechanism = among_options()
+    found = mechanism.guarantee(answers=3)
+    assert 0.999 < found.epsilon <= 1.0
+    assert found.total_epsilon == pytest.approx(3 * found.epsilon)
+    assert mechanism.tail(1e-6, answers=100).total_epsilon < found.epsilon * 100
+    assert not mechanism.is_uninformative
+    assert among_options(0.0).is_uninformative
+
+
+def test_options_are_in_the_description():
+    mechanism = among_options()
+    described = json.loads(json.dumps(mechanism.to_dict()))
+    assert Mechanism.from_dict(described) == mechanism
+    assert hash(Mechanism.from_dict(described)) == hash(mechanism)
+    assert "options" not in RandomizedResponse(domain=YES_NO, epsilon=1.0).to_dict()
+    for options in (None, {}, {"tasks": ["q"], "options": [["tea"]]}, {"tasks": [], "options": []}):
+        with pytest.raises(FormatError):
+            Mechanism.from_dict({**described, "options": options})
+
+
+def test_options_change_the_identity_of_the_channel():
+    mechanism = among_options()
+    other = TaskOptions.read({**OPTIONS, "q1": ["dog", "elm"]}, mechanism.domain)
+    changed = RandomizedResponse(domain=mechanism.domain, epsilon=1.0).for_options(other)
+    swapped = TaskOptions.read({**OPTIONS, "q1": ["cat", "dog"]}, mechanism.domain)
+    same = RandomizedResponse(domain=mechanism.domain, epsilon=1.0).for_options(swapped)
+    plain = RandomizedResponse(domain=mechanism.domain, epsilon=1.0)
+    identities = [json.dumps(one.channel_identity) for one in (mechanism, changed, plain)]
+    assert len(set(identities)) == 3
+    assert same.channel_identity == mechanism.channel_identity
+
+
+def test_what_needs_one_channel_is_refused():
+    mechanism = among_options()
+    message = "there is no single channel, because each task has its own options"
+    with pytest.raises(ParameterError, match=message):
+        _ = mechanism.channel
+    with pytest.raises(
+        ParameterError, match="cannot be stored in a memo: it depends on the options"
+    ):
+        mechanism.fixed_reports(Answers.from_frame(FRAME, options=OPTIONS), Secret.draw("test"))
+    answers = Answers.from_frame(FRAME, options=OPTIONS)
+    with pytest.raises(
+        ParameterError, match="SubsetSelection does not randomize among the options"
+    ):
+        SubsetSelection(domain=answers.domain, epsilon=1.0).randomize(answers)
+    for parameters in ({"flip_probability": 0.2}, {"epsilon": 1.0, "missing": "category"}):
+        with pytest.raises(ParameterError, match="options per task need epsilon="):
+            RandomizedResponse(domain=answers.domain, **parameters).randomize(answers)
+    with pytest.raises(AnswerError, match="both have options per task, or neither"):
+        Reports(table=answers, mechanism=RandomizedResponse(domain=answers.domain, epsilon=1.0))
+    with pytest.raises(AnswerError, match="the answers are in"):
+        RandomizedResponse(domain=YES_NO, epsilon=1.0).randomize(answers)

@@ -249,6 +249,15 @@ def test_a_device_that_left_tasks_out_is_refused(crowd_files, tmp_path, partitio
         partition_parquet(tmp_path / "r.parquet", tmp_path / "s", partitions=partitions)
 
 
+def test_reports_with_options_per_task_cannot_be_partitioned(tmp_path):
+    frame = pd.DataFrame({"task": ["t"], "worker": ["a"], "label": ["x"]})
+    answers = qc.Answers.from_frame(frame, options={"t": ["x", "y"]})
+    reports = qc.RandomizedResponse(domain=answers.domain, epsilon=1.0).randomize(answers)
+    qc.write_reports(reports, tmp_path / "r.parquet")
+    with pytest.raises(FormatError, match="options per task cannot be in a store"):
+        partition_parquet(tmp_path / "r.parquet", tmp_path / "store")
+
+
 def test_sketches_cannot_be_partitioned(tmp_path):
     crowd = qc.make_crowd(kind="sparse", tasks=8, workers=9, sparsity=0.5, random_state=1)
     mechanism = MatrixFactorization(domain=crowd.answers.domain, epsilon=1.0)

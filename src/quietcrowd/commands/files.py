@@ -11,7 +11,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ from quietcrowd.commands import options
 from quietcrowd.commands.declare import option_group
 from quietcrowd.commands.options import missing_marks
 from quietcrowd.commands.printing import counted, note
-from quietcrowd.domains import Domain, FiniteDomain, as_numbers
+from quietcrowd.domains import Categorical, Domain, FiniteDomain, as_numbers
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.formats import check_target, read_table, read_truths
 from quietcrowd.formats.answers import decimal_mark, read_found_answers
@@ -35,6 +35,7 @@ from quietcrowd.formats.registry import find_format, read_names
 from quietcrowd.intake import Intake, distinct
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.report_domains import Reals
+from quietcrowd.task_options import TaskOptions
 
 if TYPE_CHECKING:
     from quietcrowd.inference.fitting import FittingMethod
@@ -59,6 +60,30 @@ class PlainAnswers(options.PossibleAnswers):
     missing: str | None = options.MISSING_MARKS
     decimal: str | None = options.DECIMAL
     drop_invalid: bool = options.DROP_INVALID
+    options_file: Path | None = options.TASK_OPTIONS
+
+    @cached_property
+    def task_options(self) -> TaskOptions | None:
+        """The possible answers per task; labels that print as numbers become numbers."""
+        path = self.options_file
+        if path is None:
+            return None
+        table = read_table(path, ("task", "label"))
+        domain = super().domain() if any(self.written.values()) else None
+        try:
+            found = TaskOptions.read(table, domain, missing=self.missing_marks)
+            if domain is not None or _has_types(path):
+                return found
+            labels = options.labels_as_printed(list(map(str, found.domain.labels)))
+            return TaskOptions.read(found, Categorical(labels))
+        except AnswerError as error:
+            raise AnswerError("formats.in-file", path=path, error=error) from None
+
+    def domain(self) -> Domain:
+        """Return the domain, which is that of options if it is not given."""
+        if self.task_options is None:
+            return super().domain()
+        return self.task_options.domain
 
     @property
     def missing_marks(self) -> list[str]:
@@ -75,6 +100,7 @@ class PlainAnswers(options.PossibleAnswers):
             "--missing": self.missing,
             "--decimal": self.decimal,
             "--drop-invalid": self.drop_invalid,
+            "--options": self.options_file,
         }
 
     def read(
@@ -92,7 +118,8 @@ class PlainAnswers(options.PossibleAnswers):
             "out_of_domain": "skip" if self.drop_invalid else "error",
         }
         if path.is_dir():
-            if any(written) or self.question is not None or self.decimal is not None:
+            given = (self.question, self.decimal, self.options_file)
+            if any(written) or any(one is not None for one in given):
                 raise ParameterError("commands.kind-options-need-a-file")
             from quietcrowd.datasets import load_dataset  # with pandas
 
@@ -101,7 +128,8 @@ class PlainAnswers(options.PossibleAnswers):
         else:
             columns, decimal = options.three_columns(self.columns), self.decimal
             domain_of: Callable[[pa.Table], Domain]
-            if method is not None and all(text is None for text in written):
+            no_list = all(text is None for text in written) and self.task_options is None
+            if method is not None and no_list:
                 name = str(columns[2])
                 domain_of = partial(_found_domain, path, name, self.missing_marks, method)
             else:
@@ -114,6 +142,7 @@ class PlainAnswers(options.PossibleAnswers):
                 choice=Choice(field=self.question),
                 decimal=decimal,
                 missing=self.missing_marks,
+                options=self.task_options,
                 advice=advice,
                 **lists,
             )

@@ -58,6 +58,8 @@ class Infer(PlainAnswers):
 
     Example: quietcrowd convert pool.tsv - | quietcrowd infer - --non-private -o truths.csv
 
+    Example: quietcrowd infer answers.csv --non-private --options options.csv
+
     Example: quietcrowd infer reports.parquet --label-sets-out sets.csv
 
     Example: quietcrowd infer big -o truths.parquet --checkpoint big.checkpoint
@@ -177,7 +179,7 @@ class Infer(PlainAnswers):
             raise ParameterError("commands.question-needs-non-private")
         if any(path.is_dir() for path in paths):
             raise ParameterError("commands.dataset-needs-non-private")
-        if any(self.written.values()):
+        if any(self.written.values()) or self.options_file is not None:
             raise ParameterError("commands.kind-options-need-non-private")
         return read_reports(*paths)
 

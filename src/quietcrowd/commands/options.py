@@ -98,6 +98,12 @@ MISSING_MARKS = option(
     "An empty list reads these as answers.",
     default=None,
 )
+TASK_OPTIONS = option(
+    "--options",
+    metavar="FILE",
+    help="Public list of possible answers per task, in columns task and label.",
+    default=None,
+)
 OUTPUT = output_option()
 NON_PRIVATE = option(help="The input contains non-private answers, not reports.", default=False)
 DASK = option(

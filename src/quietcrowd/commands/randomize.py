@@ -42,6 +42,8 @@ class Randomize(Privacy, PlainAnswers):
 
     Example: quietcrowd randomize answers.csv --labels a,b,c,d -m best:workers=50 -o reports.parquet
 
+    Example: quietcrowd randomize answers.csv --options options.csv -e 1 -o reports.parquet
+
     Example: quietcrowd randomize big -o big-reports --dask tcp://10.0.0.1:8786
     """
 
@@ -83,9 +85,11 @@ class Randomize(Privacy, PlainAnswers):
             "workers": read_ids(self.all_workers, "worker"),
         }
         table = self.read(source, advice="randomize", **everyone)
-        randomiser = make(domain=table.domain)
+        randomiser = make(domain=table.domain).for_options(self.task_options)
         reports = self._randomized(randomiser, table)
         _write(reports, output, table)
+        if randomiser.options is not None:
+            note("The file contains the possible answers of each task, which are public.")
         print_guarantee(
             randomiser,
             self.mechanism,

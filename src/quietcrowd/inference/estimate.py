@@ -379,7 +379,14 @@ class LabelEstimate(TruthEstimate[FrameT_co]):
 
     @override
     def _posterior(self) -> dict[str, pa.Array]:
-        chances = self._chances()
+        chances, options = self._chances(), self.answers.options
+        if options is not None:
+            found = chances[options.task_codes, options.codes]
+            return {
+                "task": options.tasks.take(pa.array(options.task_codes)),
+                "label": self.domain.decode(options.codes),
+                "probability": pa.array(found, from_pandas=True),
+            }
         tasks, labels = chances.shape
         codes = np.tile(np.arange(labels), tasks).astype(self.domain.dtype)
         return {

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from attrs import evolve, frozen
 
 from quietcrowd.domains import Domain
-from quietcrowd.exceptions import ParameterError
+from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.gold import UNKNOWN
 from quietcrowd.inference.estimate import LabelEstimate, NumericEstimate, TruthEstimate
 from quietcrowd.inference.extending import (
@@ -22,7 +22,7 @@ from quietcrowd.inference.loop import LoopResult, Progress, run_loop
 from quietcrowd.inference.method import TruthInference
 from quietcrowd.inference.model import HasPosterior, Model
 from quietcrowd.inference.notices import warn_about_result, warn_about_source
-from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.partition import Partition, Summary, hash_ids
 from quietcrowd.inference.reading import Observations
 from quietcrowd.inference.task_estimates import LabelEstimates
 
@@ -191,16 +191,22 @@ class FittingMethod(TruthInference):
         observed = Observations.read(data, self)
         if init is not None:
             self._check_start(init, observed.domain)
-        model, partition, known = self.prepare(observed, gold)
+        options = observed.answers.options is not None
+        if options:
+            model, partitions, known = self._prepare_options(observed, gold, init)
+        else:
+            model, partition, known = self.prepare(observed, gold)
+            partitions = [partition]
         first: Any = None
         if init is not None:
             earlier: Any = init.state_of(observed.answers.workers)
             first = model.start_from(earlier, init.method)
         warn_about_source(self, observed, 3)
         with Progress(type(self).__name__) as progress:
-            result = run_loop(model, [partition], first, n_jobs, progress.count)
+            result = run_loop(model, partitions, first, n_jobs, progress.count)
         warn_about_result(model, observed.mechanism, result, 3)
-        return self._estimate(model, observed, known, result, partition.draws, partition)
+        swept = hash_ids(observed.answers.tasks) if options else partitions[0].draws
+        return self._estimate(model, observed, known, result, swept, partitions[0])
 
     @overload
     def extend(
@@ -279,6 +285,8 @@ class FittingMethod(TruthInference):
                 "inference.start-of-another-method", other_method=self, method=init.method
             )
         observed = Observations.read(data, self, init.answers.domain)
+        if observed.answers.options is not None:
+            raise AnswerError("inference.options-without-start")
         self._check_start(init, observed.domain)
         check_new_tasks(init, observed.answers)
         observed, earlier = join_workers(init, observed)
@@ -302,6 +310,19 @@ class FittingMethod(TruthInference):
             known = model.unknown(len(tasks))
         partition = Partition.of(observed.answers, known, observed.participation)
         return model, model.scale(partition), known
+
+    def _prepare_options(
+        self, observed: Observations, truths: Any, init: Any
+    ) -> tuple[Model[Any, Any, Any], list[Partition], npt.NDArray[Any]]:
+        """Bind the method to tasks with options, as `prepare` does to others."""
+        if init is not None:
+            raise AnswerError("inference.options-without-start")
+        answers = observed.answers
+        known = np.full(len(answers.tasks), UNKNOWN, np.int32)
+        if truths is not None:
+            known = self.known(answers.tasks, observed.domain, truths)
+        model = self.bind_options(observed.summary, answers, observed.mechanism, known)
+        return model, model.partitions, known
 
     def _estimate(
         self,
@@ -335,6 +356,8 @@ class FittingMethod(TruthInference):
     def _check_start(self, init: Any, domain: Domain | None = None) -> None:
         if not isinstance(init, TruthEstimate):
             raise ParameterError("inference.start-not-an-estimate", type_name=type(init).__name__)
+        if init.answers.options is not None:
+            raise AnswerError("inference.options-without-start")
         self.check_alike(init.method, init.domain, domain)
 
     def check_alike(

@@ -7,7 +7,9 @@ import numpy.typing as npt
 import pyarrow as pa
 from attrs import asdict, evolve, field, fields_dict, frozen
 
+from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain
+from quietcrowd.exceptions import AnswerError
 from quietcrowd.inference.model import Model
 from quietcrowd.inference.partition import Summary
 from quietcrowd.mechanisms.channels.base import Channel
@@ -81,6 +83,19 @@ class TruthInference(ABC):
     @abstractmethod
     def bind(self, summary: Summary, known: npt.NDArray[Any] | None = None) -> Model[Any, Any, Any]:
         """Return the model of some data; `known` truths come in any order, with unknown ones."""
+
+    def bind_options(
+        self,
+        summary: Summary,  # noqa: ARG002
+        answers: Answers,  # noqa: ARG002
+        mechanism: Any,  # noqa: ARG002
+        known: npt.NDArray[Any],  # noqa: ARG002
+    ) -> Any:
+        """Return the model of answers with options per task, which has their `partitions`.
+
+        `mechanism` is that of reports, or None. AnswerError if the method ignores options.
+        """
+        raise AnswerError("inference.options-unsupported", name=type(self).__name__)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
         """Return the parameters by name, for scikit-learn; `deep` changes nothing.

@@ -7,12 +7,15 @@ import pyarrow as pa
 from attrs import field, frozen
 from typing_extensions import override
 
+from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, FiniteDomain, NumericDomain, check_numeric
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.gold import label_per_task
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.labels.model import are_whole_floats, check_labels, labels_of
 from quietcrowd.inference.labels.noise_aware import LabelModel, check_has_table
+from quietcrowd.inference.labels.option_crowd import OptionCrowdModel
+from quietcrowd.inference.labels.option_groups import OptionGroups
 from quietcrowd.inference.model import Model
 from quietcrowd.inference.numbers.model import bind_numbers, known_numbers
 from quietcrowd.inference.numbers.noise_aware import NumberModel, check_has_grid
@@ -128,6 +131,8 @@ class NoiseAware(FittingMethod):
 
     @override
     def models_noise(self, mechanism: Any) -> bool:
+        if mechanism.options is not None:
+            return True
         if not self._infers_labels_from(mechanism):
             return known_grid(mechanism.worker_channel) is not None
         if mechanism.has_table:
@@ -159,6 +164,15 @@ class NoiseAware(FittingMethod):
         if self.infers_labels(domain):
             return label_per_task(tasks, truths, check_labels(domain, type(self).__name__))
         return known_numbers(tasks, truths, domain, type(self).__name__)
+
+    @override
+    def bind_options(
+        self, summary: Summary, answers: Answers, mechanism: Any, known: npt.NDArray[Any]
+    ) -> OptionCrowdModel:
+        if self.prior is not None:
+            raise ParameterError("inference.prior-with-options")
+        groups = OptionGroups.of(answers, mechanism, known)
+        return OptionCrowdModel.of(self, summary, groups)
 
     @override
     def bind(self, summary: Summary, known: npt.NDArray[Any] | None = None) -> Model[Any, Any, Any]:

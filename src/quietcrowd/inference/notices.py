@@ -106,6 +106,8 @@ def _ignored(method: TruthInference, mechanism: Any) -> NoiseIgnoredWarning:
 
 def _has_known_distribution(mechanism: Any) -> bool:
     """Return whether `NoiseAware` is the default for such reports; a test compares the two."""
+    if mechanism.options is not None:
+        return True
     if isinstance(mechanism.domain, FiniteDomain) and mechanism.channel.sets is not None:
         return True
     grid = known_grid(mechanism.worker_channel) is not None

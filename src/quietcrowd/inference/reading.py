@@ -60,8 +60,12 @@ class Observations:
     def read(cls, data: Any, method: TruthInference, domain: Domain | None = None) -> Observations:
         """Read data for a method; `domain` is that of a frame's labels, by default found."""
         if isinstance(data, Reports):
-            method.check_mechanism(data.mechanism)
-            observed = cls._of_reports(data, method.truth_domain(data.mechanism))
+            if data.table.options is None:
+                method.check_mechanism(data.mechanism)
+                truths = method.truth_domain(data.mechanism)
+            else:  # the channel depends on the task; the method checks it when it is bound
+                truths = data.table.domain
+            observed = cls._of_reports(data, truths)
         elif isinstance(data, Answers):
             observed = cls(answers=data, domain=data.domain)
         else:

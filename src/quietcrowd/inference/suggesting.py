@@ -30,6 +30,8 @@ def suggested_tasks(
     check_whole("answers", answers, 1)
     if per_task is not None:
         check_whole("per_task", per_task, 1)
+    if estimate.answers.options is not None:
+        raise ParameterError("inference.suggestions-without-options")
     if estimate.partition is None:
         name = type(estimate.method).__name__
         raise ParameterError("inference.suggestions-need-posterior", name=name)

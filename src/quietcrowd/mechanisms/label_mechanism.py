@@ -89,7 +89,7 @@ class LabelMechanism(TaskwiseMechanism):
     one more label.
     """
 
-    no_memo: ClassVar[None] = None
+    no_memo: ClassVar[str | None] = None
     freshness: ClassVar[str] = "randomised once, with fresh random words"
 
     domain: FiniteDomain = field(converter=at_least_two_labels)

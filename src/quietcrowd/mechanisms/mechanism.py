@@ -46,6 +46,7 @@ from quietcrowd.privacy.guarantee import PrivacyGuarantee, Tasks
 from quietcrowd.privacy.loss import ReleaseLoss, pure_distribution
 from quietcrowd.privacy.tails import TailBound, composed_tail
 from quietcrowd.report_domains import OrNull
+from quietcrowd.task_options import TaskOptions
 from quietcrowd.validation import check_names, check_proportion, find_described
 
 _REGISTRY: dict[str, type[Mechanism]] = {}
@@ -120,6 +121,11 @@ class Mechanism(ABC):
         return self.domain
 
     @property
+    def options(self) -> TaskOptions | None:
+        """The possible labels of each task, if answers are randomized among them."""
+        return None
+
+    @property
     def every_task(self) -> bool:
         """Whether every worker reports every task, answered or not."""
         return False
@@ -158,9 +164,14 @@ class Mechanism(ABC):
     @property
     def is_uninformative(self) -> bool:
         """Whether reports are uninformative: the loss about two answers is at most `LEAST_LOSS`."""
-        if self.channel.epsilon > LEAST_LOSS:
+        if self.report_epsilon > LEAST_LOSS:
             return False
         return self.guarantee(answers=2, tasks=2).total_epsilon <= LEAST_LOSS
+
+    @property
+    def report_epsilon(self) -> float:
+        """Loss of one report about its answer; the largest if tasks have different channels."""
+        return self.channel.epsilon
 
     @property
     def loss_depends_on_tasks(self) -> bool:
@@ -389,7 +400,12 @@ class Mechanism(ABC):
     ) -> Reports:
         """Return reports that all count; they may be incomplete."""
         table = Answers.from_frame(
-            columns, self.report_domain, tasks=tasks, workers=workers, advice="reports"
+            columns,
+            self.report_domain,
+            tasks=tasks,
+            workers=workers,
+            options=self.options,
+            advice="reports",
         )
         return Reports(table=table, mechanism=self, simulated=simulated)
 
@@ -462,7 +478,8 @@ class Mechanism(ABC):
         ParameterError
             If `participation_is_public` is invalid.
         """
-        return self._randomize(self._checked(answers, participation_is_public), None)
+        given = self._checked(answers, participation_is_public)
+        return self.for_options(given.options)._randomize(given, None)
 
     def simulate(
         self,
@@ -493,7 +510,8 @@ class Mechanism(ABC):
             If `random_state` or `participation_is_public` is invalid.
         """
         rng = generator_of(random_state)
-        return self._randomize(self._checked(answers, participation_is_public), rng)
+        given = self._checked(answers, participation_is_public)
+        return self.for_options(given.options)._randomize(given, rng)
 
     def reports_of_words(self, answers: Answers, words: WordSource) -> Reports:
         """Return the reports that given random words draw; see `randomize`.
@@ -502,14 +520,33 @@ class Mechanism(ABC):
         implementations with it, such as that of the web page: the words, their order and their use.
         Reports protect the worker only if no one can predict the words.
         """
-        return self._randomize(self._checked(answers, participation_is_public=False), words)
+        given = self._checked(answers, participation_is_public=False)
+        return self.for_options(given.options)._randomize(given, words)
+
+    def for_options(self, options: TaskOptions | None) -> Mechanism:
+        """Return the mechanism that randomizes answers among the options of their tasks.
+
+        Parameters
+        ----------
+        options : TaskOptions or None
+            The possible labels of each task, in the mechanism's domain; None for one list of labels
+            for all tasks, which returns this mechanism.
+
+        Raises
+        ------
+        ParameterError
+            If the mechanism cannot randomize among a task's options.
+        """
+        if options is not None:
+            raise ParameterError("mechanisms.options-unsupported", type_name=type(self).__name__)
+        return self
 
     def _checked(self, answers: Any, participation_is_public: bool) -> Answers:
         if isinstance(answers, Reports):
             raise AnswerError("mechanisms.not-answers", type_name="Reports")
         given = answers
         if not isinstance(given, Answers):
-            given = Answers.from_frame(answers, self.domain)
+            given = Answers.from_frame(answers, self.domain, options=self.options)
         self.check_domain(given.domain)
         if not len(given.tasks) or not len(given.workers):
             raise AnswerError("mechanisms.nothing-to-randomize")
@@ -629,6 +666,8 @@ class Reports:
                 domain=self.table.domain.example(),
                 other_domain=expected.example(),
             )
+        if (self.table.options is None) != (self.mechanism.options is None):
+            raise AnswerError("mechanisms.options-of-another-mechanism")
         bits = self.participation_codes
         if bits is not None and bits.shape != (len(self.table),):
             raise AnswerError(
@@ -704,7 +743,8 @@ class Reports:
     def _mark(self) -> str:
         mechanism = self.mechanism
         kind = type(mechanism)
-        if mechanism.registry().get(getattr(kind, "name", "")) is kind:
+        named = mechanism.registry().get(getattr(kind, "name", ""))
+        if named is kind or mechanism.options is not None:
             described = mechanism.to_dict()
         else:  # an unregistered class: no file can be read with it
             described = {"mechanism": kind.__name__}

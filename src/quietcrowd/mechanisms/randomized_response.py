@@ -1,16 +1,30 @@
 """The one-layer mechanism: every worker flips with the same public probability."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
+import numpy as np
+import numpy.typing as npt
 from attrs import field, frozen
+from typing_extensions import override
 
-from quietcrowd.exceptions import ParameterError
+from quietcrowd.answers import Answers
+from quietcrowd.domains import Categorical, Domain
+from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.mechanisms.channels.base import MAX_EPSILON, TOTAL, other_weight_for
 from quietcrowd.mechanisms.channels.table import TableChannel
 from quietcrowd.mechanisms.label_mechanism import LabelMechanism, check_epsilon, check_probability
+from quietcrowd.mechanisms.mechanism import Mechanism, Reports
+from quietcrowd.mechanisms.randomness import Randomness, Secret, word_source, words_in_turn
+from quietcrowd.mechanisms.report_meanings import in_order
+from quietcrowd.privacy.guarantee import Tasks, check_counts
+from quietcrowd.privacy.loss import ReleaseLoss, pure_distribution
+from quietcrowd.task_options import TaskOptions
 from quietcrowd.validation import optional_number
 
 
@@ -129,10 +143,173 @@ class RandomizedResponse(LabelMechanism):
             return "Sun et al., IEEE Big Data 2018, equation 8; docs/theory/sparse-answers.md"
         return "Li et al., KDD 2018, Theorem 6.2; docs/theory/finite-channels.md"
 
+    @override
+    def for_options(self, options: TaskOptions | None) -> RandomizedResponse:
+        if options is None:
+            return self
+        if self.epsilon is None or self.every_task:
+            raise ParameterError("mechanisms.options-need-epsilon")
+        return RandomizedOptions(domain=self.domain, epsilon=self.epsilon, per_task=options)
+
+    @classmethod
+    @override
+    def _from_parameters(cls, domain: Domain, parameters: Mapping[str, Any]) -> Mechanism:
+        mechanism: Any = super()._from_parameters(domain, parameters)
+        if "options" not in parameters:
+            return mechanism  # type: ignore[no-any-return]
+        try:
+            options = TaskOptions.from_dict(parameters["options"], mechanism.domain)
+        except (AnswerError, ValueError) as error:
+            raise ParameterError("mechanisms.options-unreadable", error=error) from None
+        return mechanism.for_options(options)  # type: ignore[no-any-return]
+
     def _parameters(self) -> dict[str, Any]:
         return {
             "epsilon": self.epsilon,
             "flip_probability": self.flip_probability,
             "null": self.missing,
             "other_weight": self.other_weight,
+        }
+
+
+def _canonical(options: TaskOptions) -> TaskOptions:
+    return options.canonical
+
+
+@frozen(kw_only=True, slots=False)
+class RandomizedOptions(RandomizedResponse):
+    """Randomized response among the options of each task.
+
+    `RandomizedResponse.for_options` returns it, and `RandomizedResponse.randomize` uses it for
+    answers with options. A task with m options has the channel of a randomized response with m
+    labels and the same epsilon; a single option is reported as it is.
+
+    Parameters
+    ----------
+    domain : Categorical or Ordinal
+        The labels of all tasks.
+    epsilon : float
+        Privacy loss of one answer, natural logarithm, 0 to 16.
+    per_task : TaskOptions
+        The possible labels of each task, which are public: files of reports contain them.
+
+    Guarantee
+    ---------
+    That of `RandomizedResponse`, for each number of options: a report reveals nothing beyond the
+    epsilon of its answer and the public options of its task.
+
+    Examples
+    --------
+    >>> from quietcrowd.task_options import TaskOptions
+    >>> options = TaskOptions.read({"q1": ["cat", "dog"], "q2": ["oak", "elm", "fir"]})
+    >>> mechanism = RandomizedResponse(domain=options.domain, epsilon=1.0).for_options(options)
+    >>> [mechanism.channel_for(size).probabilities[0].round(3).tolist() for size in (2, 3)]
+    [[0.731, 0.269], [0.576, 0.212, 0.212]]
+    """
+
+    no_memo: ClassVar[str | None] = (
+        "it depends on the options of each task, which a memo does not contain"
+    )
+    is_taskwise: ClassVar[bool] = False
+    per_task: TaskOptions = field(converter=_canonical)
+
+    def __attrs_post_init__(self) -> None:
+        if self.epsilon is None or self.every_task:
+            raise ParameterError("mechanisms.options-need-epsilon")
+        self.check_domain(self.per_task.domain)
+
+    @property
+    @override
+    def options(self) -> TaskOptions:
+        return self.per_task
+
+    @override
+    def for_options(self, options: TaskOptions | None) -> RandomizedResponse:
+        """Return this mechanism; AnswerError if `options` are other ones than its own."""
+        if options is not None and options != self.per_task.take(options.tasks):
+            raise AnswerError("mechanisms.options-differ")
+        return self
+
+    @cached_property
+    def channels(self) -> Mapping[int, TableChannel]:
+        """Distribution of a position among the options, by the number of options."""
+        sizes = [size for size in np.unique(self.per_task.sizes).tolist() if size > 1]
+        return {
+            size: RandomizedResponse(domain=Categorical(range(size)), epsilon=self.epsilon).channel
+            for size in sizes
+        }
+
+    def channel_for(self, size: int) -> TableChannel:
+        """Return the channel of the tasks with this number of options, at least 2."""
+        return self.channels[size]
+
+    @property
+    @override
+    def channel(self) -> TableChannel:
+        """ParameterError: each number of options has a channel."""
+        raise ParameterError("mechanisms.channel-per-task")
+
+    @property
+    @override
+    def worker_channel(self) -> None:
+        return None
+
+    @property
+    @override
+    def independent_reports(self) -> bool:
+        return True
+
+    @property
+    @override
+    def report_epsilon(self) -> float:
+        return max((channel.epsilon for channel in self.channels.values()), default=0.0)
+
+    @property
+    @override
+    def channel_identity(self) -> Mapping[str, Any]:
+        options = self.per_task.to_dict()
+        listed = zip(options["tasks"], options["options"], strict=True)
+        return {
+            "law": {str(size): channel.weights.tolist() for size, channel in self.channels.items()},
+            "options": {task: sorted(labels, key=in_order) for task, labels in listed},
+            "every_task": False,
+            "shared": None,
+        }
+
+    @override
+    def loss(self, answers: int = 1, tasks: Tasks | None = None) -> ReleaseLoss:
+        worst = pure_distribution(self.report_epsilon, 0.0)
+        count = check_counts(answers, tasks, every_task=False)
+        return ReleaseLoss(answer=worst, each=worst, count=count)
+
+    @override
+    def _checked(self, answers: Any, participation_is_public: bool) -> Answers:
+        given = super()._checked(answers, participation_is_public)
+        return given if given.options is not None else given.with_options(self.per_task)
+
+    @override
+    def randomize_tasks(
+        self, answers: Answers, drawn: npt.NDArray[Any] | None, rng: Randomness
+    ) -> Reports:
+        options = answers.options
+        assert options is not None
+        words = word_source(rng)(len(answers))
+        tasks = answers.task_codes
+        positions = options.positions(tasks, answers.values)
+        for size, channel in self.channels.items():
+            rows = options.sizes[tasks] == size
+            positions[rows] = channel.sample(positions[rows], words_in_turn(words[rows]))
+        table = answers.with_values(self.domain, options.at(tasks, positions))
+        return Reports(table=table, mechanism=self, simulated=isinstance(rng, np.random.Generator))
+
+    @override
+    def fixed_reports(self, answers: Answers, secret: Secret) -> Reports:
+        raise ParameterError("mechanisms.no-memo", name=self.name, reason=self.no_memo)
+
+    def _parameters(self) -> dict[str, Any]:
+        return {
+            "epsilon": self.epsilon,
+            "flip_probability": None,
+            "null": None,
+            "options": self.per_task.to_dict(),
         }

@@ -76,13 +76,13 @@ class TaskwiseMechanism(Mechanism):
     def guarantee(
         self, answers: int = 1, tasks: Tasks | None = None, *, linked: int = 1
     ) -> PrivacyGuarantee:
-        if self.worker_channel is None:
+        if not self.independent_reports:
             raise NotImplementedError(
                 f"{type(self).__name__} samples once for all answers of a worker, so its total "
                 "loss is not the sum of the losses. Override guarantee()"
             )
         count = check_counts(answers, tasks, every_task=self.every_task)
-        one = self.channel.epsilon
+        one = self.report_epsilon
         return PrivacyGuarantee(
             answers=answers,
             epsilon=one,

@@ -74,6 +74,8 @@ class Source:
         mechanism = notes[0].mechanism
         if "task" not in mechanism.columns:
             raise FormatError("scale.sketches-not-partitioned", path=paths[0], name=mechanism.name)
+        if mechanism.options is not None:
+            raise FormatError("scale.options-not-partitioned", path=paths[0])
         check_alike(notes)
         for note in notes:
             _check_counted(note, alone=len(notes) == 1)

@@ -7,12 +7,13 @@ from tests.campaign.promises import PROMISES
 
 from quietcrowd.accounting.consent import consent_sentences
 from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
-from quietcrowd.campaign.terms.channels import parse_mechanism
+from quietcrowd.campaign.terms.channels import parse_mechanism, report_rule, usable_mechanism
 from quietcrowd.campaign.terms.configuration import build_configuration, earlier_members
 from quietcrowd.campaign.terms.promises import ALLOTMENTS, Promises
 from quietcrowd.campaign.terms.settings import MAX_REPORTS
-from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms import Mechanism
+from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.mechanisms import Mechanism, RandomizedResponse
+from quietcrowd.task_options import TaskOptions
 
 TASKS = [(f"{place:032x}", f"t{place}", {"question": "?"}) for place in range(4)]
 
@@ -195,3 +196,14 @@ VARIED = {
 def test_earlier_campaigns_are_known_by_their_words(name):
     earlier = earlier_members(json.loads(build(**VARIED[name]).text))
     assert canonical_hash([earlier["guarantee"], earlier["consent"]]).hex()[:16] == EARLIER[name]
+
+
+def test_options_per_task_are_not_for_campaigns():
+    options = TaskOptions.read({"t0": ["a", "b"], "t1": ["c", "d"]})
+    mechanism = RandomizedResponse(domain=options.domain, epsilon=1.0).for_options(options)
+    with pytest.raises(ParameterError, match="without options per task"):
+        report_rule(mechanism, 4)
+    with pytest.raises(ParameterError, match="each task has its own options"):
+        build(mechanism=mechanism)
+    with pytest.raises(FormatError):
+        usable_mechanism(mechanism.to_dict())

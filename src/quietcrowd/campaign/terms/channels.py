@@ -92,6 +92,8 @@ class ReportRule:
 
 def report_rule(mechanism: Mechanism, tasks: int) -> ReportRule:
     """Return the range of a mechanism's reports, or raise `ParameterError` if it is too large."""
+    if mechanism.options is not None:
+        raise ParameterError("campaign.options-per-task")
     sketch = mechanism.sketch_bounds(tasks)
     if sketch is not None:
         return _sketch_rule(sketch)

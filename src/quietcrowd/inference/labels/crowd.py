@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from quietcrowd.inference import integer_sums
 from quietcrowd.inference.labels.accuracies import no_histograms
-from quietcrowd.inference.labels.reports import WorkerReports
+from quietcrowd.inference.labels.reports import ALL, Blocks, WorkerReports
 from quietcrowd.inference.model import State, Tally
 
 Floats = npt.NDArray[np.float64]
@@ -143,6 +143,35 @@ def prior_mistakes(guesses: Floats) -> Floats:
     return normalised(np.where(same, 0.0, guesses))
 
 
+def accuracies_of_blocks(guesses: Floats, blocks: Blocks) -> Floats:
+    """Return the prior of accuracies if the frequencies of each block sum to 1."""
+    return np.concatenate([prior_accuracies(guesses[block]) for block in blocks], axis=1)
+
+
+def mistakes_of_blocks(guesses: Floats, blocks: Blocks) -> Floats:
+    """Return the prior of wrong answers, which are labels of the truth's block."""
+    mistakes = np.zeros((len(guesses), len(guesses)))
+    for block in blocks:
+        mistakes[block, block] = prior_mistakes(guesses[block])
+    return mistakes
+
+
+def constant_answers(labels: int, blocks: Blocks) -> Floats:
+    """Return the distribution of the answers of workers who always give one label.
+
+    In another block they give the label at the same position, or any label if the block is smaller.
+    """
+    answers = np.empty((labels, labels))
+    for own in blocks:
+        for block in blocks:
+            size = len(answers[block])
+            rows = np.eye(len(answers[own]), size) * CONSTANT_RATE
+            rows += (1.0 - CONSTANT_RATE) / size
+            rows[size:] = 1.0 / size
+            answers[own, block] = rows
+    return answers
+
+
 def prior_constants(labels: int) -> Floats:
     """Return the prior fraction of workers with each constant label."""
     return np.full(labels, CONSTANT_SHARE / labels)
@@ -162,17 +191,27 @@ class PriorCounts(NamedTuple):
     mistakes: Floats
 
     @classmethod
-    def of(cls, guesses: Floats) -> Self:
-        """Return the prior for the frequencies of labels among the answers."""
+    def of(cls, guesses: Floats, blocks: Blocks = ALL) -> Self:
+        """Return the prior for the frequencies of labels among the answers, in each block."""
         return cls(
             communities=PRIOR_WORKERS * prior_communities(),
             constants=PRIOR_WORKERS * prior_constants(len(guesses)),
-            accuracies=PRIOR_ACCURACIES * prior_accuracies(guesses),
-            mistakes=PRIOR_MISTAKES * prior_mistakes(guesses),
+            accuracies=PRIOR_ACCURACIES * accuracies_of_blocks(guesses, blocks),
+            mistakes=PRIOR_MISTAKES * mistakes_of_blocks(guesses, blocks),
         )
 
 
-def distribution_of_guesses(report_counts: npt.NDArray[np.int64], table: Floats) -> Floats:
+def distribution_of_guesses(
+    report_counts: npt.NDArray[np.int64], table: Floats, blocks: Blocks = ALL
+) -> Floats:
+    """Return the frequency of each label among the answers of each block.
+
+    `table` has the probability of each report at [label, report].
+    """
+    return np.concatenate([_guesses(report_counts[one], table[one, one]) for one in blocks])
+
+
+def _guesses(report_counts: npt.NDArray[np.int64], table: Floats) -> Floats:
     """Return the frequency of each label among the answers, by expectation maximization.
 
     `table` has the probability of each report at [label, report].
@@ -190,10 +229,15 @@ def prior_crowd(
     reports: WorkerReports, report_counts: npt.NDArray[np.int64], frequencies: Any
 ) -> CrowdState:
     """Return the state before the first pass that learns; `frequencies` are known ones or None."""
-    labels = reports.labels
-    guesses = distribution_of_guesses(report_counts, reports.mean_table)
-    wrong = _first_mistakes(labels)
-    theta = np.where(np.eye(labels, dtype=bool), FIRST_ACCURACY, wrong)
+    labels, blocks = reports.labels, reports.blocks
+    guesses = distribution_of_guesses(report_counts, reports.mean_table, blocks)
+    theta = np.zeros((labels, labels))
+    for one in blocks:
+        same = np.eye(len(theta[one]), dtype=bool)
+        theta[one, one] = np.where(same, FIRST_ACCURACY, _first_mistakes(len(same)))
+    log_frequencies = np.concatenate(
+        [fixed_logarithms(first_frequencies(guesses[one], frequencies)) for one in blocks]
+    )
     likely = np.maximum(theta @ reports.mean_table, LEAST)
     rows = _to_32_bits(np.log(likely).T)
     tables = np.repeat(rows[np.newaxis], reports.workers + 1, axis=0)
@@ -201,12 +245,12 @@ def prior_crowd(
         log_odds=tables,
         votes=tables.copy(),
         constancy=np.full(reports.workers + 1, CONSTANT_SHARE),
-        log_priors=fixed_logarithms(first_frequencies(guesses, frequencies)),
+        log_priors=log_frequencies,
         guesses=guesses,
         communities=prior_communities(),
         constants=prior_constants(labels),
-        accuracies=prior_accuracies(guesses),
-        mistakes=prior_mistakes(guesses),
+        accuracies=accuracies_of_blocks(guesses, blocks),
+        mistakes=mistakes_of_blocks(guesses, blocks),
         sharpness=1.0,
         updates=0,
     )

@@ -133,6 +133,10 @@ class CrowdModel(CategoricalModel[Any, StateT, TallyT], LearningModel[Any, State
             )
         return tuple(found)
 
+    def guess(self, classes: npt.NDArray[np.int64]) -> float:
+        """Return the error rate of the best constant guess, given expected tasks of each label."""
+        return 1.0 - int(classes.max()) / int(classes.sum())
+
     @property
     def _without_noise(self) -> bool:
         return self.summary.channel is None and self.summary.report_distribution is None
@@ -144,19 +148,22 @@ class CrowdModel(CategoricalModel[Any, StateT, TallyT], LearningModel[Any, State
         total = int(told.classes.sum())
         if self._without_noise or not scatter.labels or not total:
             return []
-        likeliest = int(told.classes.argmax())
-        guessed = 1.0 - int(told.classes[likeliest]) / total
+        guessed = self.guess(told.classes)
         if scatter.error_rate < max(LEAST_WRONG, LEAST_GAIN * guessed):
             return []
-        label = check_finite(self.summary.domain, "NoiseAware").labels[likeliest]
-        return [
-            NoSignalWarning(
-                "inference.noise-hides-labels",
-                error_rate=scatter.error_rate,
-                label=label,
-                guessed=guessed,
-            )
-        ]
+        return [self.no_signal(told.classes, error_rate=scatter.error_rate, guessed=guessed)]
+
+    def no_signal(
+        self, classes: npt.NDArray[np.int64], *, error_rate: float, guessed: float
+    ) -> NoSignalWarning:
+        """Return the warning that the noise hides the truths."""
+        domain = check_finite(self.summary.domain, "NoiseAware")
+        return NoSignalWarning(
+            "inference.noise-hides-labels",
+            error_rate=error_rate,
+            label=domain.labels[int(classes.argmax())],
+            guessed=guessed,
+        )
 
 
 def _as_dict(prior: Any) -> Any:

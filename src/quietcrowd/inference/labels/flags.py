@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from quietcrowd.inference.labels.accuracies import WORKERS_AT_ONCE
+from quietcrowd.inference.labels.accuracies import WORKERS_AT_ONCE, Accuracies
 from quietcrowd.inference.labels.crowd import ACCURACIES, LEAST
 from quietcrowd.inference.labels.reports import WorkerReports
 
@@ -33,16 +33,15 @@ def worker_flags(
     unit: float,
     constancy: npt.NDArray[np.float64],
     accuracy: npt.NDArray[np.float64],
-    worth: npt.NDArray[np.float64],
+    accuracies: Accuracies,
 ) -> npt.NDArray[Any]:
     """Return the flag of each worker, None if its reports look honest.
 
     `counts` are expected reports at [worker, report, truth], in units of `unit`; `constancy` the
-    probability that a worker always gives one label; `accuracy` its posterior median, NaN if
-    unknown; and `worth` the number of noiseless answers that its reports are worth. See
-    ``docs/theory/workers-quality.md``.
+    probability that a worker always gives one label; and `accuracy` its posterior median by
+    `accuracies`, NaN if unknown. See ``docs/theory/workers-quality.md``.
     """
-    flags = honest_flags(reports.labels, constancy, accuracy, worth)
+    flags = honest_flags(accuracies.summary.labels, constancy, accuracy, accuracies.worth)
     if reports.labels < 2:
         return flags
     distributions = _plain_and_noisy(reports)
@@ -80,9 +79,12 @@ def _plain_and_noisy(reports: WorkerReports) -> tuple[_Floats, ...]:
     labels = reports.labels
     if reports.reports != labels or np.allclose(reports.tables, np.eye(labels)):
         return ()
-    right = np.eye(labels) * ACCURACIES[:, np.newaxis, np.newaxis]
-    wrong = (1.0 - np.eye(labels)) * (1.0 - ACCURACIES)[:, np.newaxis, np.newaxis]
-    theta = right + wrong / max(labels - 1, 1)
+    theta = np.zeros((len(ACCURACIES), labels, labels))
+    for one in reports.blocks:
+        same = np.eye(len(theta[0, one]))
+        right = same * ACCURACIES[:, np.newaxis, np.newaxis]
+        wrong = (1.0 - same) * (1.0 - ACCURACIES)[:, np.newaxis, np.newaxis]
+        theta[:, one, one] = right + wrong / max(len(same) - 1, 1)
     return theta, theta @ reports.tables[:, :, np.newaxis]
 
 

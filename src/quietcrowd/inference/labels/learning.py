@@ -14,7 +14,6 @@ from quietcrowd.inference.labels.crowd import (
     ACCURACY_STEPS,
     CALIBRATION_ONE,
     CENTRES,
-    CONSTANT_RATE,
     FRACTION_BITS,
     LEAST,
     PRIOR_TASKS,
@@ -22,9 +21,10 @@ from quietcrowd.inference.labels.crowd import (
     CrowdState,
     CrowdTally,
     PriorCounts,
+    constant_answers,
     normalised,
 )
-from quietcrowd.inference.labels.reports import WorkerReports
+from quietcrowd.inference.labels.reports import ALL, Blocks, WorkerReports
 
 Floats = npt.NDArray[np.float64]
 
@@ -89,9 +89,7 @@ def _distributions(reports: WorkerReports, mistakes: Floats) -> tuple[Floats, Fl
     wrong = (mistakes @ reports.tables)[:, :, :, np.newaxis]
     right = ACCURACIES[:, np.newaxis]
     distributions = right * tables + (1.0 - right) * wrong
-    rest = (1.0 - CONSTANT_RATE) / reports.labels
-    constant = np.eye(reports.labels) * CONSTANT_RATE + rest
-    constant_distributions = constant @ reports.tables
+    constant_distributions = constant_answers(reports.labels, reports.blocks) @ reports.tables
     return (
         np.ascontiguousarray(np.maximum(distributions, LEAST)),
         np.ascontiguousarray(np.maximum(constant_distributions, LEAST)),
@@ -187,8 +185,13 @@ def penalty(state: Any, prior: PriorCounts) -> float:
     return float(sum(special.xlogy(counts, shares).sum() for counts, shares in pairs))
 
 
-def log_frequencies(classes: Floats) -> tuple[Floats, float]:
-    """Return the expected log-frequencies of labels, and their log evidence."""
+def log_frequencies(classes: Floats, blocks: Blocks = ALL) -> tuple[Floats, float]:
+    """Return the expected log-frequencies of the labels of each block, and their log evidence."""
+    logs, evidence = zip(*(_log_frequencies(classes[one]) for one in blocks), strict=True)
+    return np.concatenate(logs), sum(evidence)
+
+
+def _log_frequencies(classes: Floats) -> tuple[Floats, float]:
     counts = classes + PRIOR_TASKS
     total, prior = counts.sum(), PRIOR_TASKS * len(counts)
     evidence = special.gammaln(prior) - special.gammaln(total)
@@ -200,14 +203,14 @@ def learn_crowd(
     reports: WorkerReports, tally: CrowdTally, state: CrowdState, unit: float, frequencies: Any
 ) -> tuple[CrowdState, float]:
     """Return the next state, and the objective, a lower bound of the log evidence."""
-    prior = PriorCounts.of(state.guesses)
+    prior = PriorCounts.of(state.guesses, reports.blocks)
     if reports.labels > 2 and state.updates % MISTAKES_EVERY == 0:
         expected = _look(reports, tally.counts, unit, state, mistakes_too=True).expected
         state = evolve(state, mistakes=_learned_mistakes(reports, expected, state, prior.mistakes))
     seen = _look(reports, tally.counts, unit, state, mistakes_too=False)
     classes = tally.classes / unit
     if frequencies is None:
-        log_priors, of_frequencies = log_frequencies(classes)
+        log_priors, of_frequencies = log_frequencies(classes, reports.blocks)
     else:
         log_priors = np.log(np.maximum(frequencies, LEAST))
         of_frequencies = float((classes * log_priors).sum())

@@ -141,6 +141,10 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
             agreed=np.zeros(workers, np.int64),
         )
 
+    def check_size(self) -> None:
+        """Raise ParameterError if tables are too large."""
+        _ = self._report_count
+
     @cached_property
     def _report_count(self) -> int:
         """Number of possible reports without NULL; ParameterError if tables are too large."""
@@ -211,7 +215,7 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
             self.unit,
             state.constancy[:-1],
             found.pop("median"),
-            self.accuracies.worth,
+            self.accuracies,
         )
         return {"agreement": self.agreement(tally), **found, "flag": flags}
 

@@ -5,8 +5,9 @@ Kernels compare each report with the posterior from all other reports:
 """
 
 import math
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,11 @@ from quietcrowd.inference.partition import Summary
 from quietcrowd.mechanisms.channels.per_worker import ReportDistribution
 
 Floats = npt.NDArray[np.float64]
+
+Blocks: TypeAlias = tuple[slice, ...]
+"""Slices of the labels that can be truths of the same task; see `WorkerReports`."""
+
+ALL: Blocks = (slice(None),)
 
 KINDS = 16
 """Number of grid points for the fraction of label reports that come from answers."""
@@ -67,12 +73,14 @@ class WorkerReports(CrowdUnits):
     If NULL is a label, a label report may come from a task that its worker did not answer. Workers
     then have a `kind`, by the fraction of their label reports that come from answers. `tables`, at
     [kind, channel, truth, report], are the probabilities of a perfect worker's reports, `chances`
-    those of the channels.
+    those of the channels. If tasks have different numbers of options, labels are options, one block
+    for each of the `sizes`; no report is of another block than the truth.
     """
 
     chances: Floats
     tables: Floats
     kind: npt.NDArray[np.int64]
+    sizes: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, summary: Summary) -> Self:
@@ -103,6 +111,11 @@ class WorkerReports(CrowdUnits):
         return int(self.tables.shape[3])
 
     @cached_property
+    def blocks(self) -> Blocks:
+        """Slices of the labels that can be truths of the same task."""
+        return blocks_of(self.sizes) if self.sizes else ALL
+
+    @cached_property
     def usual_kind(self) -> int:
         """Median of the kinds."""
         return int(np.sort(self.kind)[len(self.kind) // 2])
@@ -123,8 +136,13 @@ class WorkerReports(CrowdUnits):
 
         `votes`, at [worker, report, label], are in units of 2^-`bits`.
         """
-        if self.summary.report_distribution is not None:
-            bound_votes(votes, np.ldexp(self._losses, bits))
+        if self.summary.report_distribution is None:
+            return votes
+        for block in self.blocks:
+            own = np.ascontiguousarray(votes[:, block, block])
+            bound_votes(own, np.ldexp(self._losses, bits))
+            if own.shape != votes.shape:  # a copy
+                votes[:, block, block] = own
         return votes
 
     @cached_property
@@ -139,6 +157,12 @@ class WorkerReports(CrowdUnits):
         values, places = np.unique(steps, return_inverse=True)
         losses = [distribution.loss(math.ceil(2.0 ** (step / 4.0))) for step in values.tolist()]
         return np.array(losses)[places]
+
+
+def blocks_of(sizes: Sequence[int]) -> Blocks:
+    """Return consecutive slices of these sizes."""
+    ends = np.cumsum(sizes).tolist()
+    return tuple(slice(end - size, end) for size, end in zip(sizes, ends, strict=True))
 
 
 def _participation(

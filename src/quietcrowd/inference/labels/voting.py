@@ -1,13 +1,14 @@
 """Majority vote, and votes that are weighted by the workers' agreement with the truths."""
 
 import math
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 from typing_extensions import override
 
+from quietcrowd.answers import Answers
 from quietcrowd.inference import integer_sums
 from quietcrowd.inference.labels.accuracies import OwnVotes
 from quietcrowd.inference.labels.model import (
@@ -17,6 +18,12 @@ from quietcrowd.inference.labels.model import (
     probabilities,
     vote_counts,
     vote_shares,
+)
+from quietcrowd.inference.labels.option_groups import (
+    GroupState,
+    GroupTally,
+    OptionGroups,
+    OptionsModel,
 )
 from quietcrowd.inference.model import LearningModel, State, known_or_median
 from quietcrowd.inference.partition import Partition, Summary
@@ -70,6 +77,14 @@ class MajorityVote(CategoricalMethod):
     @override
     def model_for(self, summary: Summary) -> MajorityModel:
         return MajorityModel(method=self, summary=summary)
+
+    @override
+    def bind_options(
+        self, summary: Summary, answers: Answers, mechanism: Any, known: npt.NDArray[Any]
+    ) -> OptionsModel["MajorityVote"]:
+        groups = OptionGroups.of(answers, mechanism, known)
+        parts = tuple(self.model_for(group.summary) for group in groups.groups)
+        return OptionsModel(method=self, summary=summary, groups=groups, parts=parts)
 
 
 FLOOR = 1e-3
@@ -147,6 +162,58 @@ class WeightedVoteModel(
         return probabilities(votes, partition)
 
 
+@frozen(kw_only=True, eq=False, slots=False)
+class WeightedOptionsModel(
+    OptionsModel["WeightedVote"], LearningModel["WeightedVote", GroupState, GroupTally]
+):
+    """`WeightedVote` bound to tasks with options: a worker is as accurate on all of them.
+
+    The accuracy of randomized reports depends on the number of options. All follow from one
+    accuracy of the answers, such that their mean is the worker's agreement.
+    """
+
+    @override
+    def update(self, tally: GroupTally, state: GroupState | None) -> tuple[GroupState, float]:
+        """Weight the workers by their agreement on the tasks of all groups."""
+        smoothing, answered = self.method.smoothing, self.groups.answers_per_worker
+        agreed = np.array([integer_sums.from_shares(part.agreed) for part in tally.parts])
+        counts = np.array([part.summary.answers_per_worker for part in self.parts])
+        total = int(answered.sum())
+        with np.errstate(invalid="ignore"):
+            fractions = counts / answered
+            accuracy = (agreed.sum(axis=0) + smoothing) / (answered + 2.0 * smoothing)
+        fractions = np.where(answered > 0, fractions, counts.sum(axis=1, keepdims=True) / total)
+        accuracies = self._accuracies(np.nan_to_num(accuracy, nan=0.5), fractions)
+        climbed, states = np.zeros(len(answered)), []
+        for place, part in enumerate(self.parts):
+            labels, own = part.summary.labels, accuracies[place]
+            right, wrong = np.log(own), np.log1p(-own)
+            climbed += (
+                agreed[place] * right
+                + (counts[place] - agreed[place]) * (wrong - math.log(labels - 1))
+                + fractions[place] * smoothing * (right + wrong)
+            )
+            states.append(AccuracyState.from_accuracy(own, labels))
+        objective = integer_sums.exact_sum(climbed, len(answered)) / total
+        return GroupState(parts=tuple(states)), objective
+
+    def _accuracies(
+        self, accuracy: npt.NDArray[np.float64], fractions: npt.NDArray[np.float64]
+    ) -> npt.NDArray[np.float64]:
+        """Return the accuracy of reports at [group, worker], given that of all of a worker's.
+
+        `fractions`, of the same shape, are those of a worker's answers in each group.
+        """
+        rates = np.array([_rates(part.summary) for part in self.parts])
+        wrong, gain = rates[:, 1:], rates[:, :1] - rates[:, 1:]
+        low, width = (fractions * wrong).sum(axis=0), (fractions * gain).sum(axis=0)
+        slopes = np.divide(gain, width, out=np.ones_like(fractions), where=width > 0.0)
+        found = accuracy * slopes + (wrong - low * slopes)
+        limits = np.array([_range_of_accuracy(part.summary) for part in self.parts])
+        clipped: npt.NDArray[np.float64] = np.clip(found, limits[:, :1], limits[:, 1:])
+        return clipped
+
+
 @frozen(kw_only=True, slots=False)
 class WeightedVote(CategoricalMethod):
     """Truth discovery: alternate weighted votes, and weights by agreement with the truths.
@@ -193,13 +260,26 @@ class WeightedVote(CategoricalMethod):
     def model_for(self, summary: Summary) -> WeightedVoteModel:
         return WeightedVoteModel(method=self, summary=summary)
 
+    @override
+    def bind_options(
+        self, summary: Summary, answers: Answers, mechanism: Any, known: npt.NDArray[Any]
+    ) -> WeightedOptionsModel:
+        groups = OptionGroups.of(answers, mechanism, known)
+        parts = tuple(self.model_for(group.summary) for group in groups.groups)
+        return WeightedOptionsModel(method=self, summary=summary, groups=groups, parts=parts)
+
 
 def _range_of_accuracy(summary: Summary) -> tuple[float, float]:
     """Return the least and largest accuracy of a report that is a label."""
+    least, most = sorted(_rates(summary))
+    return max(least, FLOOR), min(most, 1.0 - FLOOR)
+
+
+def _rates(summary: Summary) -> tuple[float, float]:
+    """Return the accuracy of a report that is a label, of a right and of a wrong answer."""
     rates = None if summary.channel is None else summary.channel.keep_and_other
     if rates is None:
-        return FLOOR, 1.0 - FLOOR
+        return 1.0, 0.0
     keep, other = rates
     labelled = keep + (summary.labels - 1) * other
-    least, most = sorted((keep / labelled, other / labelled))
-    return max(least, FLOOR), min(most, 1.0 - FLOOR)
+    return keep / labelled, other / labelled
