@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Categorical, Interval
-from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.exceptions import AnswerError, ChangedValuesWarning, ParameterError
 from quietcrowd.task_options import TaskOptions
 
 PETS = {"q1": ["dog", "cat"], "q2": ["oak", "elm", "fir"]}
@@ -50,10 +50,13 @@ def test_a_mapping_has_a_list_per_task():
         ({"q1": ["dog", 3]}, "tasks must be of one type, and labels too"),
         ({}, "there is no option"),
         ({"q1": []}, "there is no option"),
-        ({"q1": ["dog", "NA"]}, "options, row 1: a label of task 'q1' is missing"),
-        ({"": ["dog"]}, "row 0, column 'task': the id is missing"),
-        (TABLE.rename(columns={"label": "option"}), "column 'label' is missing"),
-        (TABLE.assign(task=None), "row 0, column 'task': the id is missing"),
+        (
+            {"q1": ["dog", "NA"]},
+            "options: row 1, column 'label': the option is missing .'NA' marks",
+        ),
+        ({"": ["dog"]}, "options: row 0, column 'task': the id is missing"),
+        (TABLE.rename(columns={"label": "option"}), "options: column 'label' is missing"),
+        (TABLE.assign(task=None), "options: row 0, column 'task': the id is missing"),
     ],
 )
 def test_options_that_cannot_be_read(options, message):
@@ -102,7 +105,11 @@ def test_answers_have_options_in_the_order_of_their_tasks():
     assert listed(answers.options) == (["q2", "q1"], [["oak", "elm", "fir"], ["dog", "cat"]])
     assert listed(answers.canonical.options)[0] == ["q1", "q2"]
     assert answers.to_frame()["label"].tolist() == ["fir", "oak", "cat", "dog"]
-    assert answers.describe().answers == 4
+    described = answers.describe()
+    assert (described.options_per_task.least, described.options_per_task.most) == (2, 3)
+    assert described.to_dict()["options_per_task"]["mean"] == 2.5
+    plain = Answers.from_frame(ROWS, answers.domain).describe()
+    assert "options_per_task" not in plain.to_dict()
     assert repr(answers).endswith("with options per task)")
     assert Answers.from_frame(ROWS, answers.domain).with_options(TABLE).options == answers.options
 
@@ -144,8 +151,11 @@ def test_a_domain_or_options_are_needed():
 
 
 def test_ids_and_labels_are_cleaned_as_those_of_answers():
-    options = TaskOptions.read({"q1 ": ["cafe\u0301", "tea"]})
+    with pytest.warns(ChangedValuesWarning):
+        options = TaskOptions.read({"q1 ": ["cafe\u0301", "tea"]})
     assert listed(options) == (["q1"], [["caf\u00e9", "tea"]])
+    marks = TaskOptions.read({"q1": ["None", "NA"]}, missing=())
+    assert listed(marks) == (["q1"], [["None", "NA"]])
 
 
 def test_options_of_other_tasks_or_answers_are_rejected():

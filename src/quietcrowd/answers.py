@@ -643,7 +643,7 @@ class Answers:
         AnswerError
             If there is no answer, or `truths` lack a column.
         """
-        from quietcrowd.description import Rows, describe_rows
+        from quietcrowd.description import Rows, Spread, describe_rows
 
         rows = Rows(
             task_ids=self.tasks,
@@ -655,7 +655,10 @@ class Answers:
             contradicting=0,
             missing=self.dropped.out_of_domain,
         )
-        return describe_rows(rows, truths)
+        found = describe_rows(rows, truths)
+        if self.options is None:
+            return found
+        return evolve(found, options_per_task=Spread.of(self.options.sizes))
 
     def to_frame(self, backend: Backend = "pandas") -> Any:
         """Return a dataframe with columns ``task``, ``worker``, ``label``, sorted by task.

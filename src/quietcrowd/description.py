@@ -74,6 +74,8 @@ class Description:
         Like `labels` and `numbers`, for the known truths.
     right : float, optional
         Fraction of correct answers to tasks with a known truth.
+    options_per_task : Spread, optional
+        Numbers of possible labels over tasks, if tasks have different ones.
     """
 
     tasks: int
@@ -92,10 +94,14 @@ class Description:
     truth_numbers: Spread | None = None
     right: float | None = None
     unanswered_truths: int = 0
+    options_per_task: Spread | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-ready description."""
-        return asdict(self)
+        """Return a JSON-ready description; it has options per task only if tasks have them."""
+        described = asdict(self)
+        if self.options_per_task is None:
+            del described["options_per_task"]
+        return described
 
 
 def describe(frame: Any, truths: Any = None) -> Description:

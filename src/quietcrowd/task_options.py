@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 
-from quietcrowd.answer_errors import ADVICE, AdviceName, plain_type
+from quietcrowd.answer_errors import ADVICE, AdviceName, mark_note, plain_type
 from quietcrowd.domains import Categorical, Domain, FiniteDomain
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.frames import (
@@ -89,24 +89,18 @@ class TaskOptions:
             options = options.to_frame("pyarrow")
         if isinstance(options, Mapping):
             options = _table_of(_listed(options))
-        frame, intake = with_usual_names(as_frame(options)), Intake(missing)
-        advice = "Options are a table with columns task and label."
-        tasks, labels = (column_of(frame, name, advice) for name in ("task", "label"))
-        if not len(tasks):
-            raise AnswerError("answers.options-empty")
         known = () if domain is None else domain.labels
-        return cls._of_columns(
-            intake.ids(tasks, "task"), intake.encoded(labels, "label", known), domain
-        )
+        try:
+            tasks, labels = _columns(options, known, Intake(missing))
+        except AnswerError as error:
+            raise AnswerError("answers.in-options", error=error) from None
+        return cls._of_columns(tasks, labels, domain)
 
     @classmethod
     def _of_columns(
         cls, tasks: pa.ChunkedArray, labels: pa.ChunkedArray, domain: FiniteDomain | None
     ) -> TaskOptions:
         places, ids = dictionary_codes(tasks)
-        if labels.null_count:
-            row = labels.is_null().index(True).as_py()
-            raise AnswerError("answers.option-missing", row=row, task=ids[places[row]].as_py())
         known = domain or Categorical(distinct(labels).to_pylist())
         codes, inside = known.encode(labels)
         if not inside.all():
@@ -249,6 +243,24 @@ class TaskOptions:
             f"TaskOptions({len(self):,} tasks, {len(self.codes) / max(len(self), 1):.1f} options "
             f"each, domain={self.domain.example()})"
         )
+
+
+def _columns(
+    options: Any, known: Iterable[Any], intake: Intake
+) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    """Return clean tasks and labels of a frame."""
+    frame = with_usual_names(as_frame(options))
+    advice = "Options are a table with columns task and label."
+    tasks, raw = (column_of(frame, name, advice) for name in ("task", "label"))
+    if not len(tasks):
+        raise AnswerError("answers.options-empty")
+    ids = intake.ids(tasks, "task")
+    labels = intake.encoded(raw, "label", known)
+    if labels.null_count:
+        row = labels.is_null().index(True).as_py()
+        raise AnswerError("answers.option-missing", row=row, mark=mark_note(raw, row))
+    intake.warn()
+    return ids, labels
 
 
 def outside_options(

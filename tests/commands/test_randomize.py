@@ -281,4 +281,4 @@ def test_options_need_a_file_and_a_mechanism_that_reads_them(run, questions, fol
     assert (status, "RandomizedResponse does" in errors) == (2, True)
     options.write_text("task,option\nq1,1\n")
     status, _, errors = run("randomize", answers, "--options", options, *out)
-    assert (status, "options.csv: column 'label' is missing" in errors) == (2, True)
+    assert (status, "options.csv: options: column 'label' is missing" in errors) == (2, True)
