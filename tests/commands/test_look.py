@@ -305,11 +305,42 @@ def test_the_text_that_is_printed(run, tmp_path, monkeypatch):
     )
 
 
+def test_rows_with_lists_are_not_mistaken_for_annotations(looked, tmp_path):
+    path = tmp_path / "train.jsonl"
+    path.write_text(jsonl({"id": 1, "text": "x", "label": [0, 1], "annotators": ["u", "v"]}))
+    assert looked(path)["kind"] == "Hugging Face data set"
+
+
 def test_numbers_may_be_classes_or_numbers(looked, tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(f"{TABLE}p,u,-1\np,v,2\nq,u,3\n")
     (other,) = looked(path)["other_commands"].values()
     assert other == f"quietcrowd infer --non-private {path} --between=-1,3"
+
+
+def test_known_truths_in_a_file_of_answers(looked, tmp_path):
+    rows = [f"{unit},{worker},cat,{'cat' * (unit == 1)}" for unit in (1, 2) for worker in (7, 8)]
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join(["_unit_id,_worker_id,animal,animal_gold", *rows, ""]))
+    found = looked(path)
+    assert found["commands"] == [f"quietcrowd infer --non-private {path}"]
+    assert list(found["other_commands"].values()) == [f"{found['commands'][0]} --gold {path}"]
+
+
+@pytest.mark.parametrize(
+    ("label", "told"),
+    [
+        ({"x": 1}, "column 'label' has struct"),
+        ([{"x": 1}], "column 'label' has list"),
+        (b"\xff", ""),
+    ],
+)
+def test_objects_in_cells(looked, tmp_path, label, told):
+    path = tmp_path / "a.parquet"
+    write_table(pa.table({"task": ["p"], "worker": ["u"], "label": [label]}), path)
+    found = looked(path)
+    assert found["commands"] == []
+    assert told in found["problems"][0]
 
 
 def test_rows_that_may_be_workers_or_tasks(looked, tmp_path):

@@ -84,10 +84,12 @@ def _distinct(columns: Mapping[str, pa.ChunkedArray], name: str) -> int:
 
 
 def _counts(labels: pa.ChunkedArray) -> dict[str, int]:
-    """Return the number of answers with each label, the most frequent first."""
+    """Return the number of answers with each label, the most frequent first; none for objects."""
     if pa.types.is_list(labels.type):
         labels = pc.list_flatten(labels)
-    if not pa.types.is_string(plain_type(labels.type)):
-        labels = pc.cast(labels, pa.string())
-    found = pc.value_counts(labels.drop_null()).to_pylist()
+    try:
+        texts = labels if pa.types.is_string(plain_type(labels.type)) else labels.cast(pa.string())
+    except pa.ArrowException:
+        return {}
+    found = pc.value_counts(texts.drop_null()).to_pylist()
     return {one["values"]: one["counts"] for one in sorted(found, key=lambda one: -one["counts"])}

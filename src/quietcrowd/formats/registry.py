@@ -86,6 +86,9 @@ _DOCCANO = (
     "(text|filename|data):str",
     "(annotations|labels?|category|categories|cats|entities|relations|bbox|segmentation):list",
 )
+_LISTS = "(annotator|worker|rater|coder|user)(s|_?ids):list"
+"""A column with the workers of a row, which only data sets of Hugging Face have."""
+
 _PRODIGY = ("_input_hash:int", "_task_hash:int", "answer:str")
 _APPEN = (
     "_unit_id|results:dict",
@@ -138,7 +141,7 @@ FORMATS: Mapping[str, Format] = {
             (*_JSONL, *_JSON, ".zip"),
             within=("label-studio", "jsonl"),
             marks=_DOCCANO,
-            unless=(_ARGILLA, "(task|taskId|annotator|_task_hash):.*"),
+            unless=(_ARGILLA, "(task|taskId|annotator|_task_hash):.*", _LISTS),
             written=False,
         ),
         Format(

@@ -21,7 +21,7 @@ from quietcrowd.commands.looking.steps import (
     quiet,
     write_command,
 )
-from quietcrowd.commands.looking.tables import of_table
+from quietcrowd.commands.looking.tables import of_lists, of_table
 from quietcrowd.exceptions import (
     AnswerError,
     FormatError,
@@ -38,6 +38,10 @@ _EXPECTED = (AnswerError, FormatError, ParameterError, MissingExtraError)
 _DAMAGED = {
     f"formats.{kind}" for kind in ("not-readable", "suffix-unknown", "not-utf8", "utf16-unmarked")
 }
+
+
+_ALIKE = ("doccano", "label-studio")
+"""Formats that rows with lists of labels and workers can be mistaken for."""
 
 
 def inspect(source: Source, given: Given) -> Findings:
@@ -76,7 +80,9 @@ def _of_file(source: Source, given: Given) -> Findings:
     if "mechanism" in (read_note(source.path) or {}):
         return _of_reports(source)
     if kind.platform:
-        return of_platform(source, kind, given)
+        found = of_platform(source, kind, given)
+        others = of_lists(source) if found.contents is None and kind.name in _ALIKE else None
+        return others or found
     return of_table(source, kind, given)
 
 

@@ -112,7 +112,7 @@ def read_contents(
 
 def steps_for(source: Source, contents: Contents, given: Given) -> Steps:
     """Return the inference, after a conversion if answers are sets or the format must be named."""
-    if contents.sets:
+    if contents.sets and contents.labels:
         labels = options.join(sorted(contents.labels))
         return convert_steps(source, {**given, "multi_label": labels})
     if "from_format" in given:

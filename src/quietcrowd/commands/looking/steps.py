@@ -19,7 +19,7 @@ from quietcrowd.commands import options
 from quietcrowd.commands.choices import choose_method
 from quietcrowd.commands.convert import Convert
 from quietcrowd.commands.declare import option_names
-from quietcrowd.commands.files import PlainAnswers
+from quietcrowd.commands.files import PlainAnswers, read_gold
 from quietcrowd.exceptions import (
     ConvergenceWarning,
     FormatError,
@@ -28,6 +28,7 @@ from quietcrowd.exceptions import (
 )
 from quietcrowd.formats import read_table
 from quietcrowd.formats.contents import Contents
+from quietcrowd.formats.registry import read_names
 from quietcrowd.inference import NoiseAware, usual_method_of
 
 Given: TypeAlias = Mapping[str, Any]
@@ -97,16 +98,10 @@ def infer_steps(source: Source, contents: Contents, given: Given, *, sets: str =
     """Return the inference of a file's answers, with label sets in the file `sets`."""
 
     def attempt(tried: Given) -> None:
-        method = NoiseAware()
-        answers = PlainAnswers(**tried).read(source.path, advice="infer", method=method)
-        labels = getattr(answers.domain, "labels", ())
-        if len(answers.tasks) * len(labels) <= MOST_CELLS:
-            choose_method(usual_method_of(answers), max_iter=1).fit(answers)
+        _infer(source.path, tried)
 
-    def command(found: Given) -> str:
-        words = _words(PlainAnswers, found)
-        if sets:
-            words += ["--label-sets-out", sets]
+    def command(found: Given, *more: str) -> str:
+        words = [*_words(PlainAnswers, found), *more, *(["--label-sets-out", sets] if sets else [])]
         return write_command("quietcrowd", "infer", "--non-private", source.word(), *words)
 
     found, steps = repaired(attempt, given, lambda error: _remedy(error, contents))
@@ -116,7 +111,23 @@ def infer_steps(source: Source, contents: Contents, given: Given, *, sets: str =
     for purpose, changed in _other_readings(found, contents).items():
         if _works(attempt, changed):
             others[purpose] = command(changed)
+    platform = source.path.is_file() and read_names(source.path) is None
+    if platform and _works(lambda tried: _infer(source.path, tried, gold=True), found):
+        others["With the known truths in the file"] = command(found, "--gold", source.word())
     return evolve(steps, commands=(command(found),), others=others)
+
+
+def _infer(path: Path, tried: Given, *, gold: bool = False) -> None:
+    """Infer in one iteration; raise FormatError if known truths are wanted and there are none."""
+    answers = PlainAnswers(**tried).read(path, advice="infer", method=NoiseAware())
+    known = None
+    if gold:
+        known = read_gold(path, tried.get("question"), tried.get("decimal"), beside_answers=True)
+        if not len(known):
+            raise FormatError("formats.no-answer", path=path)
+    labels = getattr(answers.domain, "labels", ())
+    if len(answers.tasks) * len(labels) <= MOST_CELLS:
+        choose_method(usual_method_of(answers), max_iter=1).fit(answers, gold=known)
 
 
 def convert_steps(source: Source, given: Given) -> Steps:

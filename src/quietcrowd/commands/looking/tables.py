@@ -146,7 +146,7 @@ def _with_other_names(found: Findings, source: Source, kind: Format) -> Findings
         return _suggested(found, source, kind, likely)
     if survey is not None:
         return of_wide(found, source, survey)
-    return _of_lists(source) or _by_values(found, source, kind, table)
+    return of_lists(source) or _by_values(found, source, kind, table)
 
 
 def _by_values(found: Findings, source: Source, kind: Format, table: pa.Table) -> Findings:
@@ -168,7 +168,7 @@ def _has_repeated(column: pa.ChunkedArray) -> bool:
     return len(column.unique()) < len(column)
 
 
-def _of_lists(source: Source) -> Findings | None:
+def of_lists(source: Source) -> Findings | None:
     """Return the findings if a row has a list of workers, as in data sets of Hugging Face."""
     lists = FORMATS["hugging-face"]
     found = of_platform(source, lists, {"from_format": lists.name})
