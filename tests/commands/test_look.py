@@ -318,6 +318,17 @@ def test_numbers_may_be_classes_or_numbers(looked, tmp_path):
     assert other == f"quietcrowd infer --non-private {path} --between=-1,3"
 
 
+def test_options_per_task(looked, tmp_path):
+    path = tmp_path / "a.csv"
+    rows = [f"t{task},w{who},{task} {who % 2}" for task in range(6) for who in range(5)]
+    path.write_text(TABLE + "\n".join(rows))
+    assert "12 in all, 2.0 per task" in looked(path)["advice"]
+    path.write_text("task,label\np,cat\np,dog\nq,red\nq,blue\n")
+    found = looked(path)
+    assert found["kind"] == "options per task"
+    assert found["advice"].endswith(f"--options {path}")
+
+
 def test_known_truths_in_a_file_of_answers(looked, tmp_path):
     rows = [f"{unit},{worker},cat,{'cat' * (unit == 1)}" for unit in (1, 2) for worker in (7, 8)]
     path = tmp_path / "a.csv"

@@ -19,6 +19,7 @@ def test_counts():
     assert (found.tasks, found.workers, found.answers) == (2, 2, 3)
     assert (found.blanks, found.repeated) == (2, 1)
     assert found.labels == {"cat": 2, "dog": 1}
+    assert found.task_labels == 3
     assert not found.sets
     assert found.numbers == []
 

@@ -17,7 +17,8 @@ class Contents:
     """Numbers of tasks, workers and answers, and of answers with each label.
 
     Rows without a label are `blanks`. Rows that repeat a task and a worker are `repeated`. If
-    answers are `sets`, a label counts once per set.
+    answers are `sets`, a label counts once per set. `task_labels` is the number of pairs of a task
+    and a label, 0 for sets.
     """
 
     tasks: int
@@ -27,6 +28,7 @@ class Contents:
     repeated: int
     labels: Mapping[str, int]
     sets: bool
+    task_labels: int
 
     @classmethod
     def of(cls, table: pa.Table) -> "Contents":
@@ -34,8 +36,9 @@ class Contents:
         columns = {name: _clean(table[name], name) for name in table.column_names}
         labels = columns["label"]
         ids = [name for name in table.column_names if name != "label"]
-        answered = pa.table({name: columns[name] for name in ids}).filter(labels.is_valid())
+        answered = pa.table(columns).filter(labels.is_valid())
         pairs = answered.group_by(ids).aggregate([]) if len(ids) == 2 else answered
+        nested = pa.types.is_nested(labels.type)
         return cls(
             tasks=_distinct(columns, "task"),
             workers=_distinct(columns, "worker"),
@@ -44,6 +47,7 @@ class Contents:
             repeated=len(answered) - len(pairs),
             labels=_counts(labels),
             sets=pa.types.is_list(labels.type),
+            task_labels=0 if nested else len(answered.group_by(["task", "label"]).aggregate([])),
         )
 
     @property

@@ -29,6 +29,9 @@ from quietcrowd.formats.registry import Format, read_names
 _MOST_QUESTIONS = 20
 """Maximum number of questions that are read to count answers."""
 
+_MANY_LABELS = 6
+"""With fewer labels, tasks are not compared."""
+
 _WITHOUT_ANSWERS = {
     f"formats.{kind}" for kind in ("no-answer", "no-answer-column", "labels-consolidated")
 }
@@ -64,13 +67,22 @@ def of_platform(source: Source, kind: Format, given: Given) -> Findings:
 
 
 def advice_on(contents: Contents) -> str:
-    """Return advice if most answers are different texts."""
-    few = contents.answers < 10 or contents.sets or contents.numbers
-    if few or len(contents.labels) <= contents.answers / 2:
+    """Return advice if most answers are different texts, or tasks have different labels."""
+    count = len(contents.labels)
+    if contents.sets or contents.numbers or count < _MANY_LABELS:
+        return ""
+    if count > contents.answers / 2:
+        return (
+            "Most answers differ, as in free text. An inference compares labels: sort them into "
+            "categories first."
+        )
+    per_task = contents.task_labels / contents.tasks
+    if per_task > count / 3:
         return ""
     return (
-        "Most answers differ, as in free text. An inference compares labels: sort them into "
-        "categories first."
+        f"Tasks have different labels: {count:,} in all, {per_task:.1f} per task. If they are "
+        "multiple-choice questions, list the options of each in a table with columns task and "
+        "label, and add --options TABLE."
     )
 
 

@@ -63,7 +63,7 @@ class Steps:
     Attributes
     ----------
     commands : tuple of str
-        The commands, empty if there are none.
+        The commands; empty if no command works.
     faults : tuple of str
         Messages of errors that options of the commands avoid; the last one remains if there is no
         command.
@@ -118,7 +118,7 @@ def infer_steps(source: Source, contents: Contents, given: Given, *, sets: str =
 
 
 def _infer(path: Path, tried: Given, *, gold: bool = False) -> None:
-    """Infer in one iteration; raise FormatError if known truths are wanted and there are none."""
+    """Infer in one iteration; raise FormatError if `gold` is wanted and the file lacks it."""
     answers = PlainAnswers(**tried).read(path, advice="infer", method=NoiseAware())
     known = None
     if gold:

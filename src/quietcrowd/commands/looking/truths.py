@@ -9,13 +9,14 @@ from quietcrowd.formats.contents import Contents
 
 
 def of_truths(source: Source) -> Findings:
-    """Return what a file of known truths contains."""
+    """Return what a file of known truths, or of options per task, contains."""
     with quiet() as changes:
         contents = Contents.of(read_truths(source.path))
+    several = contents.answers > contents.tasks
+    flag = write_command("--options" if several else "--gold", source.word())
     return Findings(
-        title="known truths, without workers",
+        title="options per task" if several else "known truths, without workers",
         contents=contents,
         steps=Steps(changes=tuple(changes)),
-        advice="These are no answers of workers. Pass them to an inference from answers with "
-        f"{write_command('--gold', source.word())}.",
+        advice=f"These are no answers of workers. Pass them to an inference from answers: {flag}",
     )
