@@ -15,6 +15,7 @@ from quietcrowd.exceptions import (
     ChangedValuesWarning,
     DroppedRowsWarning,
     ParameterError,
+    QuietcrowdWarning,
 )
 from quietcrowd.wide import long_rows
 
@@ -172,7 +173,10 @@ def test_the_last_response_is_the_latest():
         )
     assert found == [["Q1", "p1", "yes"], ["Q1", "p5", "yes"]]
     other = QUALTRICS.replace("2026-01-01", "1 January 2026")
-    with pytest.warns(DroppedRowsWarning, match="not finished"):
+    with (
+        pytest.warns(DroppedRowsWarning, match="not finished"),
+        pytest.warns(QuietcrowdWarning, match="their times, such as '2026-01-02 .*cannot be"),
+    ):
         found = rows_of(
             pd.read_csv(io.StringIO(other)), worker="pid", questions="Q1", duplicates="last"
         )

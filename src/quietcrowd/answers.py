@@ -48,6 +48,7 @@ from quietcrowd.frames import (
 from quietcrowd.intake import MISSING, Intake, check_ids
 from quietcrowd.several_labels import label_set_rows, one_task_per_label
 from quietcrowd.task_options import TaskOptions, outside_options
+from quietcrowd.times import TIME_NAMES, order_by_time
 from quietcrowd.validation import check_choice
 
 if TYPE_CHECKING:
@@ -184,7 +185,8 @@ class Answers:
             does. Default: the ids in the frame, in the order of their first row. If both are given,
             the frame may be empty.
         duplicates : {"error", "first", "last"}
-            Treatment of repeated answers of a worker to a task.
+            Treatment of repeated answers of a worker to a task. They are in the order of rows, or
+            of times in a column ``updated_at``, ``created_at`` or ``submitted_at``.
         out_of_domain : {"error", "skip"}
             Treatment of answers that are missing or outside the domain. If the answers are
             randomized, a skipped one is visible, because its report is missing. A mechanism that
@@ -237,7 +239,8 @@ class Answers:
         check_choice("duplicates", duplicates, ("error", "first", "last"))
         check_choice("out_of_domain", out_of_domain, ("error", "skip"))
         check_choice("advice", advice, list(ADVICE))
-        native, ways = as_frame(collected(frame, _meant(task, worker, label))), ADVICE[advice]
+        wanted, ways = (*_meant(task, worker, label), *TIME_NAMES), ADVICE[advice]
+        native = as_frame(collected(frame, wanted))
         if (task, worker, label) == tuple(ALIASES):
             native = with_usual_names(native)
         raw = {name: column_of(native, name, ways.column) for name in (task, worker, label)}
@@ -278,6 +281,8 @@ class Answers:
             ids = raw[task][row].as_py(), raw[worker][row].as_py()
             raise answered_twice((task, worker), ids, (other, row), repeated, advice=advice)
         if repeated:
+            first = first_or_last(sorted_tasks, sorted_workers, "first")
+            order = order[order_by_time(native, np.flatnonzero(inside)[order], first)]
             order, sorted_tasks = order[keep], sorted_tasks[keep]
             sorted_workers = sorted_workers[keep]
         if intake is not None:

@@ -19,10 +19,9 @@ from quietcrowd.exceptions import AnswerError, DroppedRowsWarning
 from quietcrowd.frames import as_frame, column_of
 from quietcrowd.header_rows import MOST_ROWS, header_rows
 from quietcrowd.intake import Intake, check_ids, decoded
+from quietcrowd.times import times_to_compare
 from quietcrowd.wide_columns import Layout, Questions, find_layout, matches
 from quietcrowd.wide_labels import labels_of, of_one_type
-
-_ISO_TIME = r"^\d{4}-\d\d-\d\d([ T]|$)"
 
 
 @frozen(kw_only=True, eq=False)
@@ -234,12 +233,8 @@ def _by_time(table: pa.Table, id_name: str | None, times: list[str]) -> npt.NDAr
     unchanged = np.arange(len(table))
     if id_name is None or not times or len(table[id_name].unique()) == len(table):
         return unchanged
-    column = table[times[0]]
-    text = pa.types.is_string(plain_type(column.type))
-    if text and not pc.all(pc.match_substring_regex(column, _ISO_TIME)).as_py():
-        return unchanged
-    sent = column.to_pylist()
-    return np.array(sorted(unchanged, key=lambda row: (sent[row] is not None, sent[row])))
+    sent = times_to_compare(table[times[0]].to_pylist())
+    return unchanged if sent is None else np.argsort(sent, kind="stable")
 
 
 def _ids(

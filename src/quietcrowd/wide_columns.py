@@ -78,6 +78,7 @@ _FORMS = Survey(
     first="Timestamp|Horodateur|Zeitstempel|Marca temporal",
     workers=(_PERSON, "Email [Aa]ddress|Username|Adresse e-mail|E-Mail-Adresse"),
     others="Timestamp|Horodateur|Zeitstempel|Marca temporal",
+    time="Timestamp|Horodateur|Zeitstempel|Marca temporal",
 )
 
 SURVEYS = (
@@ -106,6 +107,7 @@ SURVEYS = (
         first=_FORMS.first,
         workers=_FORMS.workers,
         others=rf"{_FORMS.others}|Total score|.* \[(?:Score|Feedback)\]",
+        time=_FORMS.time,
     ),
     _FORMS,
     Survey(  # a study of Prolific, in any table

@@ -3,7 +3,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from quietcrowd.exceptions import FormatError
+from quietcrowd.exceptions import FormatError, QuietcrowdWarning
 from quietcrowd.formats.columns import in_time_order, label_column, label_text, resolve
 
 FILE = Path("a.csv")
@@ -69,6 +69,12 @@ def test_missing_labels_are_texts():
 def test_no_rows_are_in_order():
     empty = pa.table({name: pa.array([], pa.string()) for name in ("task", "worker", "time")})
     assert in_time_order(empty).column_names == ["task", "worker"]
+
+
+def test_times_that_cannot_be_compared_leave_the_order_of_rows():
+    table = pa.table({"task": ["p", "p"], "worker": ["a", "a"], "time": ["1/2/2024", "1/1/2024"]})
+    with pytest.warns(QuietcrowdWarning, match="such as '1/2/2024', cannot be compared"):
+        assert in_time_order(table).column_names == ["task", "worker"]
 
 
 @pytest.mark.parametrize(

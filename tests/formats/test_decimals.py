@@ -53,7 +53,9 @@ def test_known_truths_are_read_alike(tmp_path):
     ("texts", "decimal", "expected"),
     [
         (["1,5", None, "NA"], ",", ["1.5", None, "NA"]),
-        (["1.234,5"], ",", ["1.234,5"]),
+        (["1.2345", "-1.5", "v1.234"], ",", ["1.2345", "-1.5", "v1.234"]),
+        (["1.234,5"], ".", ["1.234,5"]),
+        (["1.234", "2.345"], None, ["1.234", "2.345"]),
         (["1,5"], ".", ["1,5"]),
         (["1,5", "a"], None, ["1,5", "a"]),
         (["a, b", None], None, ["a, b", None]),
@@ -63,6 +65,26 @@ def test_known_truths_are_read_alike(tmp_path):
 def test_only_numbers_change(tmp_path, texts, decimal, expected):
     column = pa.chunked_array([pa.array(texts, pa.string())])
     assert with_decimal_points(tmp_path, column, "x", decimal).to_pylist() == expected
+
+
+@pytest.mark.parametrize(
+    ("texts", "decimal", "value"),
+    [
+        *((["2", value], ",", value) for value in ("1.234", "-1.234,5", "1.234.567", "1 234")),
+        *((["2", value], ",", value) for value in ("1'234,5", "1\u202f234,5")),
+        *((["1,5", value], None, value) for value in ("1.000,5", "1,234.5", "1,234,567")),
+    ],
+)
+def test_separators_of_thousands_are_not_read(tmp_path, texts, decimal, value):
+    column = pa.chunked_array([pa.array(texts)])
+    with pytest.raises(FormatError) as caught:
+        with_decimal_points(tmp_path, column, "x", decimal)
+    assert f"row 1 (counted from 0), column 'x': {value!r} seems to have a sep" in str(caught.value)
+
+
+def test_a_comma_may_separate_thousands(tmp_path):
+    with pytest.raises(FormatError, match=r"'1,234' may be .* Remove separators of thousands"):
+        with_decimal_points(tmp_path, pa.chunked_array([["1,234", "2"]]), "x", None)
 
 
 def test_a_few_other_cells_do_not_hide_numbers(tmp_path):

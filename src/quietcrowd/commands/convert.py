@@ -36,7 +36,7 @@ from quietcrowd.formats.answers import (
     read_comparisons,
     read_scored_truths,
 )
-from quietcrowd.formats.columns import Choice, resolve, warn_left_out
+from quietcrowd.formats.columns import Choice, in_named_order, resolve, warn_left_out
 from quietcrowd.formats.csv import count_formulas
 from quietcrowd.formats.decimals import with_decimal_points
 from quietcrowd.formats.files import check_new, require_no_overwriting, sidecar
@@ -304,10 +304,17 @@ def _read(
         )
         return truths, "truth"
     table = read_table(
-        source, columns, file_format=file_format, choice=choice, sets=sets, decimal=decimal
+        source,
+        columns,
+        file_format=file_format,
+        choice=choice,
+        sets=sets,
+        decimal=decimal,
+        timed=True,
     )
     try:
         given = [str(name) for name in columns]
+        table = in_named_order(table, given[0], given[1])
         found = [column_of(as_frame(table), name, ADVICE["infer"].column) for name in given]
         found[0], found[1] = (decoded(intake.ids(found[i], given[i])) for i in (0, 1))
         if not sets:

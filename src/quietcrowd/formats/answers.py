@@ -105,7 +105,9 @@ def read_found_answers(
 ) -> Answers:
     """Read non-private answers as `read_answers` does, with a domain that depends on the table."""
     _reject_reports(path, file_format, "infer")
-    table = read_table(path, columns, file_format=file_format, choice=choice, decimal=decimal)
+    table = read_table(
+        path, columns, file_format=file_format, choice=choice, decimal=decimal, timed=True
+    )
     task, worker, label = map(str, columns)
     try:
         return Answers.from_frame(table, domain_of(table), task, worker, label, **options)

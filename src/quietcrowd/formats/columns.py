@@ -7,11 +7,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self
 
+import numpy as np
 import pyarrow as pa
 from attrs import frozen
 
 from quietcrowd.exceptions import DroppedRowsWarning, FormatError, ParameterError
 from quietcrowd.frames import ALIASES, TRUTH_ALIASES
+from quietcrowd.times import named_times, times_to_compare
 from quietcrowd.validation import did_you_mean
 
 
@@ -174,30 +176,47 @@ def label_text(path: Path, place: str, name: str, value: Any, readable: str) -> 
 
 
 TIME = "time"
-"""Optional column of a platform's answers, for `in_time_order`: numbers, or texts in ISO 8601."""
+"""Optional column of a platform's answers: numbers, or texts that cannot be compared."""
+
+
+def in_named_order(table: pa.Table, task: str, worker: str) -> pa.Table:
+    """Order repeated answers of a worker to a task by the only column of `TIME_NAMES`."""
+    if not {task, worker} <= set(table.column_names):
+        return table
+    name = named_times(table.column_names)
+    return table if name is None else _in_order(table, task, worker, name, name)
 
 
 def in_time_order(table: pa.Table) -> pa.Table:
-    """Order repeated answers of a worker to a task by `TIME`, which is dropped.
+    """Order repeated answers of a worker to a task by `TIME`, which is dropped if it exists.
 
-    Other rows stay in their places. A missing time comes first.
+    Other rows stay in their places. A missing time comes first. A warning names times that cannot
+    be compared.
 
     Examples
     --------
     >>> rows = {"task": ["p", "q", "p"], "worker": ["a", "a", "a"], "label": ["new", "", "old"]}
-    >>> in_time_order(pa.table({**rows, "time": ["2024-02", None, "2024-01"]}))["label"].to_pylist()
+    >>> in_time_order(pa.table({**rows, "time": [2.0, None, 1.0]}))["label"].to_pylist()
     ['old', '', 'new']
     """
     if TIME not in table.column_names:
         return table
-    times = table[TIME].to_pylist()
-    places: dict[tuple[Any, Any], list[int]] = {}
-    pairs = zip(table["task"].to_pylist(), table["worker"].to_pylist(), strict=True)
-    for place, pair in enumerate(pairs):
-        places.setdefault(pair, []).append(place)
-    order = list(range(len(table)))
-    for rows in places.values():
-        by_time = sorted(rows, key=lambda row: (times[row] is not None, times[row]))
-        for place, row in zip(rows, by_time, strict=True):
-            order[place] = row
-    return table.drop_columns([TIME]).take(pa.array(order, pa.int64()))
+    return _in_order(table, "task", "worker", TIME).drop_columns([TIME])
+
+
+def _in_order(
+    table: pa.Table, task: str, worker: str, time: str, told: str | None = None
+) -> pa.Table:
+    pairs: dict[tuple[Any, Any], list[int]] = {}
+    ids = (table[name].to_pylist() for name in (task, worker))
+    for place, pair in enumerate(zip(*ids, strict=True)):
+        pairs.setdefault(pair, []).append(place)
+    groups = [rows for rows in pairs.values() if len(rows) > 1]
+    repeated = [row for rows in groups for row in rows]
+    times = times_to_compare(table[time].take(pa.array(repeated, pa.int64())).to_pylist(), told)
+    if times is None:
+        return table
+    sent, order = dict(zip(repeated, times, strict=True)), np.arange(len(table))
+    for rows in groups:
+        order[rows] = sorted(rows, key=sent.__getitem__)
+    return table.take(pa.array(order))

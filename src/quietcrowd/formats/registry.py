@@ -21,6 +21,7 @@ from quietcrowd.formats.foreign import check_not_foreign
 from quietcrowd.formats.headers import Name, are_numbers
 from quietcrowd.frames import ALIASES, as_frame, mark_of
 from quietcrowd.header_rows import without_header_rows
+from quietcrowd.times import TIME_NAMES
 from quietcrowd.validation import did_you_mean, one_line
 from quietcrowd.wide_columns import QUALTRICS
 
@@ -282,12 +283,13 @@ def read_table(
     choice: Choice = Choice(),  # noqa: B008
     sets: bool = False,
     decimal: str | None = ".",
+    timed: bool = False,
 ) -> pa.Table:
     """Return the named columns of a file; columns by number are named by their number.
 
     A platform's file has the columns ``task``, ``worker`` and ``label``, and `choice` selects its
     answers. `sets` allows lists of labels in the last column. For `decimal`, the decimal mark of
-    labels, see `with_decimal_points`.
+    labels, see `with_decimal_points`. If `timed`, a table also has its columns of `TIME_NAMES`.
 
     Raises FormatError if the suffix is unknown, the file is malformed, or a cell has several
     values; ParameterError if the format is unknown, or the columns or the choice do not suit it;
@@ -304,7 +306,11 @@ def read_table(
     else:
         if are_numbers(columns) and kind.module in ("parquet", "jsonl"):
             raise ParameterError("formats.numbers-of-columns", path=path, title=kind.title)
-        table, skipped = without_header_rows(_read(path, kind, kind.load().read, columns))
+        known = _read(path, kind, kind.load().names) if timed and not are_numbers(columns) else ()
+        times = [name for name in TIME_NAMES if name in known and name not in columns]
+        table, skipped = without_header_rows(
+            _read(path, kind, kind.load().read, (*columns, *times))
+        )
         warn_left_out(path, {"further rows of a Qualtrics header": skipped})
     names = [str(name) for name in columns]
     for name in names[:-1] if sets else names:

@@ -18,7 +18,7 @@ from quietcrowd.formats import csv
 from quietcrowd.formats.columns import TIME, Choice, choose_field, id_text, warn_left_out
 from quietcrowd.formats.forms import answer_table, split_texts
 from quietcrowd.formats.jsonl import read_objects
-from quietcrowd.formats.times import seconds
+from quietcrowd.formats.times import time_column
 
 NAME = "Appen report"
 
@@ -48,9 +48,7 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     )
     columns = {"task": judgments.units, "worker": judgments.workers}
     ids = {name: pa.array(compress(ids, kept), pa.string()) for name, ids in columns.items()}
-    times = seconds(list(compress(judgments.times, kept)))
-    if times is not None:
-        ids[TIME] = times
+    ids[TIME] = time_column(list(compress(judgments.times, kept)))
     values = split_texts(list(compress(judgments.values, kept)), "\n")
     places = list(compress(judgments.places, kept))
     return answer_table(path, ids, judgments.field, values, choice, places)

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 from quietcrowd.exceptions import QuietcrowdWarning
 from quietcrowd.formats import csv
 from quietcrowd.formats.columns import TIME, Choice, choose_field, reject_truths, warn_left_out
+from quietcrowd.formats.times import time_column
 
 NAME = "LimeSurvey responses"
 
@@ -90,7 +91,7 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
             ),
             "worker": pa.concat_arrays([responses[who].combine_chunks()] * len(answers)),
             "label": pa.concat_arrays(list(answers.values())),
-            TIME: pa.concat_arrays([responses[date].combine_chunks()] * len(answers)),
+            TIME: pa.concat_arrays([time_column(responses[date].to_pylist())] * len(answers)),
         }
     )
     return rows if ticks else rows.filter(_filled(rows["label"]))

@@ -25,7 +25,7 @@ from quietcrowd.formats.columns import (
     warn_left_out,
 )
 from quietcrowd.formats.forms import BLANK, Form, answer_table, fields_of, split_texts
-from quietcrowd.formats.times import seconds
+from quietcrowd.formats.times import time_column
 
 NAME = "MTurk batch results"
 
@@ -96,9 +96,8 @@ def read_assignments(
         name: pa.array(columns[column], pa.string())
         for name, column in (("task", _TASK), ("worker", _WORKER))
     }
-    times = seconds(columns.get(_SUBMITTED, ()))
-    if times is not None:
-        ids[TIME] = times
+    if _SUBMITTED in columns:
+        ids[TIME] = time_column(columns[_SUBMITTED])
     return answer_table(path, ids, field, values, choice, places)
 
 

@@ -25,7 +25,7 @@ from quietcrowd.formats.columns import (
 )
 from quietcrowd.formats.forms import answer_table, fields_of
 from quietcrowd.formats.jsonl import first_keys, parse_objects, read_objects
-from quietcrowd.formats.times import seconds
+from quietcrowd.formats.times import time_column
 
 NAME = "SageMaker Ground Truth output"
 
@@ -53,9 +53,7 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
         "task": pa.array([task for task, _, _ in found], pa.string()),
         "worker": pa.array([_worker(path, place, one) for _, place, one in found], pa.string()),
     }
-    times = seconds([answer.get("submissionTime") for _, _, answer in found])
-    if times is not None:
-        ids[TIME] = times
+    ids[TIME] = time_column([answer.get("submissionTime") for _, _, answer in found])
     places = [place for _, place, _ in found]
     return answer_table(path, ids, field, fields[field], choice, places)
 

@@ -17,7 +17,7 @@ from quietcrowd.formats.columns import (
     warn_left_out,
 )
 from quietcrowd.formats.forms import answer_table
-from quietcrowd.formats.times import seconds
+from quietcrowd.formats.times import time_column
 from quietcrowd.validation import parse_json
 
 NAME = "Toloka results"
@@ -55,9 +55,8 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     if _STATUS in others:
         table = _handed_in(path, table, rejected=choice.rejected)
     ids = {"task": _keys(path, table, key), "worker": table[_WORKER]}
-    times = seconds(table[_SUBMITTED].to_pylist()) if _SUBMITTED in others else None
-    if times is not None:
-        ids[TIME] = times
+    if _SUBMITTED in others:
+        ids[TIME] = time_column(table[_SUBMITTED].to_pylist())
     places = [f"row {row}" for row in table[_ROW].to_pylist()]
     values = [_value(cell) for cell in table[f"{_OUTPUT}{field}"].to_pylist()]
     return answer_table(path, ids, field, values, choice, places)
