@@ -436,6 +436,12 @@ def test_files_that_no_command_reads(looked, tmp_path, name, content, told):
     assert told in " ".join(found["problems"])
 
 
+def test_comparisons_without_workers(looked, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("left,right,label\na,b,a\n")
+    assert "column 'worker' is missing" in looked(path)["problems"][0]
+
+
 def test_a_table_without_workers(looked, tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("text,label\nsome words,cat\nothers,dog\n")

@@ -81,6 +81,7 @@ def test_lists_and_unnamed_columns_are_no_values():
         (["a; b", "b", "a;c", "c"], ";"),
         (["a,b", "b,a"], ","),
         (["yes", "no"], None),
+        (["1,5", "5,2", "1,2"], None),
         (["yes, always", "no, never"], None),
         (["a||b", "a", "b"], None),
         ([], None),

@@ -30,7 +30,7 @@ class Look:
     """Name what a file contains, and the command for the next step.
 
     It names the platform or the kind of table, the questions and the labels, counts answers, and
-    lists problems. Each command it prints has been tried.
+    lists problems. It tries commands for answers before it prints them.
 
     The output is as confidential as the file.
 
@@ -113,7 +113,8 @@ def _lines(name: str, found: Findings) -> Iterator[str]:
             yield from ("", f"Labels, with the number of answers{sets}")
             yield from _table(found.contents.labels)
     steps = found.steps
-    avoided = " that options of the next step avoid" if steps.commands else ""
+    solved = steps.commands and steps.error is None
+    avoided = " that options of the next step avoid" if solved else ""
     for heading, texts in (
         ("Changes on reading:", steps.changes),
         (f"Problems{avoided}:", steps.faults),

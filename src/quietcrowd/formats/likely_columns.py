@@ -150,6 +150,8 @@ def separator_of(labels: Sequence[str]) -> str | None:
         parts = [[part.strip() for part in label.split(separator)] for label in labels]
         counts = Counter(part for one in parts for part in dict.fromkeys(one))
         several = [part for one in parts if len(one) > 1 for part in one]
+        if separator == "," and all(map(str.isdecimal, several)):
+            continue  # numbers with a decimal comma
         if several and all(part and counts[part] > 1 for part in several):
             return separator
     return None

@@ -33,9 +33,7 @@ def test_any_bytes(tmp_path, suffix, content):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "header", ["task,worker,label", "id,q1,q2", "worker,left,right,label", "x"]
-)
+@pytest.mark.parametrize("header", ["task,worker,label", "id,q1,q2", "left,right,label", "x"])
 @FIXED
 @given(rows=CELLS)
 def test_any_table(tmp_path, header, rows):

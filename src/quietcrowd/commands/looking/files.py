@@ -32,13 +32,14 @@ from quietcrowd.exceptions import (
 from quietcrowd.formats import read_reports
 from quietcrowd.formats.contents import Contents
 from quietcrowd.formats.registry import format_of, read_note
+from quietcrowd.validation import one_line
 
 _EXPECTED = (AnswerError, FormatError, ParameterError, MissingExtraError)
 
 _DAMAGED = {
     f"formats.{kind}" for kind in ("not-readable", "suffix-unknown", "not-utf8", "utf16-unmarked")
 }
-
+"""Codes of errors about files that another program has to save again."""
 
 _ALIKE = ("doccano", "label-studio")
 """Formats that rows with lists of labels and workers can be mistaken for."""
@@ -49,13 +50,19 @@ def inspect(source: Source, given: Given) -> Findings:
 
     The options ``question`` and ``columns`` may be `given`, as on the command line.
     """
-    try:
-        is_dataset = (source.path / "dataset.json").is_file()
-        if is_dataset or is_store(source.path):
-            return _of_folder(source, is_dataset=is_dataset)
-        return _of_file(source, given)
-    except _EXPECTED as error:
-        return _unreadable(error)
+    with quiet():
+        try:
+            is_dataset = (source.path / "dataset.json").is_file()
+            if is_dataset or is_store(source.path):
+                return _of_folder(source, is_dataset=is_dataset)
+            return _of_file(source, given)
+        except _EXPECTED as error:
+            return _unreadable(error)
+        except pa.ArrowException as error:
+            path, reason = source.path, one_line(error)
+            return _unreadable(
+                FormatError("formats.not-readable", path=path, name="answers", reason=reason)
+            )
 
 
 def _unreadable(error: QuietcrowdError, *others: str) -> Findings:

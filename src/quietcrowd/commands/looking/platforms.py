@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from attrs import evolve
 
 from quietcrowd.commands import options
@@ -24,7 +26,7 @@ from quietcrowd.formats import read_table
 from quietcrowd.formats.columns import Choice, QuestionError
 from quietcrowd.formats.contents import Contents
 from quietcrowd.formats.likely_columns import separator_of
-from quietcrowd.formats.registry import Format, read_names
+from quietcrowd.formats.registry import Format
 
 _MOST_QUESTIONS = 20
 """Maximum number of questions that are read to count answers."""
@@ -114,12 +116,17 @@ def read_contents(
             if error.code != "formats.lists-in-cells":
                 raise
             table = read_table(path, columns, file_format=kind.name, choice=choice, sets=True)
+    return Contents.of(select(path, table, columns).rename_columns(USUAL))
+
+
+def select(path: Path, table: pa.Table, columns: Sequence[Any]) -> pa.Table:
+    """Return columns by name or number; raise FormatError if one is missing."""
     names = [str(name) for name in columns]
     for name in names:
         if name not in table.column_names:
-            there = ", ".join(read_names(path, kind.name) or [])
+            there = ", ".join(table.column_names)
             raise FormatError("commands.column-missing", path=path, name=name, there=there)
-    return Contents.of(table.select(names).rename_columns(USUAL))
+    return table.select(names)
 
 
 def steps_for(source: Source, contents: Contents, given: Given) -> Steps:

@@ -17,6 +17,7 @@ from quietcrowd.commands.looking.platforms import (
     advice_on,
     of_platform,
     read_contents,
+    select,
     steps_for,
 )
 from quietcrowd.commands.looking.steps import (
@@ -64,7 +65,7 @@ def _of_rows(found: Findings, source: Source, kind: Format, given: Given) -> Fin
     if columns is not None:
         return _long(found, source, kind, options.three_columns(columns), given)
     if holds_comparisons(path):
-        return _of_comparisons(found, source)
+        return _of_comparisons(evolve(found, title="paired comparisons"), source)
     if holds_truths(path, USUAL):
         return evolve(of_truths(source), columns=found.columns)
     known = resolve(path, found.columns, USUAL)
@@ -93,10 +94,11 @@ def _of_comparisons(found: Findings, source: Source) -> Findings:
 
     with quiet():
         table, columns = read_comparison_table(source.path)
-    worker, left, right, label = (table[str(name)].cast(pa.string()) for name in columns)
+    chosen = select(source.path, table, columns)
+    worker, left, right, label = (column.cast(pa.string()) for column in chosen.columns)
     pairs = pc.binary_join_element_wise(left, right, " | ")
     contents = Contents.of(pa.table({"task": pairs, "worker": worker, "label": label}))
-    found = evolve(found, title="paired comparisons", contents=contents)
+    found = evolve(found, contents=contents)
     given, steps = repaired(attempt, {}, _remedy_of_repetition)
     if given is None:
         return evolve(found, steps=steps)
