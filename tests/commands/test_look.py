@@ -306,9 +306,11 @@ def test_the_text_that_is_printed(run, tmp_path, monkeypatch):
 
 
 def test_rows_with_lists_are_not_mistaken_for_annotations(looked, tmp_path):
-    path = tmp_path / "train.jsonl"
-    path.write_text(jsonl({"id": 1, "text": "x", "label": [0, 1], "annotators": ["u", "v"]}))
-    assert looked(path)["kind"] == "Hugging Face data set"
+    row = {"id": 1, "text": "x", "label": [0, 1], "annotators": ["u", "v"]}
+    for name, text in (("a.jsonl", jsonl(row)), ("a.json", json.dumps([row]))):
+        path = tmp_path / name
+        path.write_text(text)
+        assert looked(path)["kind"] == "Hugging Face data set"
 
 
 def test_numbers_may_be_classes_or_numbers(looked, tmp_path):
@@ -422,6 +424,11 @@ def test_an_unknown_suffix(looked, tmp_path):
         ("a.bin", bytes(range(256)), "is not UTF-8"),
         ("a.sav", b"", "Save it as CSV in SPSS"),
         ("a.json", b'[{"task": 1, "worker": 2, "label": 3}]', "the id is missing"),
+        (
+            "a.jsonl",
+            b'{"id": 1, "text": "x", "annotations": [{"label": 7, "start_offset": 0, "user": 1}]}',
+            "is a span",
+        ),
         ("a.csv", b"task,worker,label\np,,cat\n", "the id is missing"),
         ("a.csv", b"task,worker,label\n", "contains no answers"),
         ("a.csv", b"task,taskId,performer,workerId,label\np,p,u,u,cat\n", "could each be"),

@@ -41,9 +41,6 @@ _DAMAGED = {
 }
 """Codes of errors about files that another program has to save again."""
 
-_ALIKE = ("doccano", "label-studio")
-"""Formats that rows with lists of labels and workers can be mistaken for."""
-
 
 def inspect(source: Source, given: Given) -> Findings:
     """Return what a file, a directory or a store contains.
@@ -88,8 +85,8 @@ def _of_file(source: Source, given: Given) -> Findings:
         return _of_reports(source)
     if kind.platform:
         found = of_platform(source, kind, given)
-        others = of_lists(source) if found.contents is None and kind.name in _ALIKE else None
-        return others or found
+        unread = found.contents is None and kind.name == "label-studio"  # any JSON
+        return (of_lists(source) if unread else None) or found
     return of_table(source, kind, given)
 
 

@@ -64,7 +64,7 @@ def of_platform(source: Source, kind: Format, given: Given) -> Findings:
         if error.code in _WITHOUT_ANSWERS:
             with suppress(QuietcrowdError):
                 return evolve(of_truths(source), title=f"known truths ({kind.title})")
-        advice = f"If this is not a file of {kind.title}: {SAVE}"
+        advice = f"If another program wrote this file: {SAVE}"
         return evolve(found, steps=Steps(faults=(str(error),), error=error), advice=advice)
 
 
