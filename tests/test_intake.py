@@ -99,6 +99,9 @@ def test_spellings_that_look_alike_are_one_value(value, clean):
         "a  b",
         "[unclear]",
         "(1, 2)",
+        "(don't know)",
+        "{cat}",
+        '"quoted"',
     ],
 )
 def test_joiners_between_letters_and_brackets_have_a_meaning(text):
@@ -127,6 +130,8 @@ def test_a_label_of_the_domain_may_be_a_list():
     "ids",
     [
         ["1.23456789012346E+18", "1.23456789012347E+18"],
+        ["1,23E+18", "7"],
+        ["12345678901234568.0", "7.0"],
         ["1234567890123450000", "1234567890123460000", "7"],
         [1234567890123450000, 1234567890123460000],
         [2.0**53, 1.0],
@@ -205,3 +210,34 @@ def test_a_clean_column_stays_and_equal_looks_are_equal(values):
         assert value is None or value == unicodedata.normalize("NFC", value).strip()
     again = [None if one is None else f" {unicodedata.normalize('NFD', one)}\u200b" for one in once]
     assert cleaned(again)[0] == once
+
+
+@pytest.mark.parametrize("labels", [[["a"], ["b"]], [("a", "b"), ("c",)], [{"a": 1}, {"b": 2}]])
+def test_columns_of_lists_are_an_error_of_any_reader(labels):
+    frame = pd.DataFrame({"task": [1, 2], "worker": ["u", "v"], "label": labels})
+    for read in (qc.fit, qc.Mean().fit, lambda data: qc.Answers.from_frame(data, DOMAIN)):
+        with pytest.raises(AnswerError, match=r"column 'label' has .* For sets of labels use"):
+            read(frame)
+
+
+def test_spellings_of_one_whole_number_are_one_value():
+    frame = frame_of(("1", "a", "0"), ("1.0", "b", "0.0"), ("2", "a", "1"))
+    with pytest.warns(ChangedValuesWarning) as told:
+        estimate = qc.MajorityVote().fit(frame)
+    assert estimate.truths[["task", "truth"]].to_numpy().tolist() == [["1", "0"], ["2", "1"]]
+    assert {str(one.message).split(":")[0] for one in told} == {"column 'label'", "column 'task'"}
+    floats = pd.DataFrame({"task": [7.0, 8.0], "worker": "a", "label": "no"})
+    assert qc.Answers.from_frame(floats, DOMAIN).tasks.to_pylist() == [7, 8]
+
+
+def test_whole_truths_stay_whole_beside_tasks_without_answers():
+    frame = frame_of(("p", "a", 1), ("p", "b", 2))
+    answers = qc.Answers.from_frame(frame, qc.Categorical([1, 2]), tasks=["p", "q"])
+    truths = qc.MajorityVote(random_state=0).fit(answers).truths["truth"].tolist()
+    assert type(truths[0]) is int
+    assert truths[1] is None
+
+
+def test_a_name_in_spaces_is_the_name():
+    frame = pd.DataFrame({"task ": [1], " worker": ["a"], "label": ["no"]})
+    assert len(qc.Answers.from_frame(frame, DOMAIN)) == 1

@@ -132,7 +132,8 @@ def mark_note(raw: pa.ChunkedArray | None, row: int) -> str:
     mark = None if raw is None else raw[row].as_py()
     if not isinstance(mark, str) or not mark.strip():
         return ""
-    return f" ({mark!r} marks a missing value; missing=() or --missing '' reads it as a text)"
+    way = "Answers.from_frame(frame, domain, missing=()) or --missing '' reads it as a text"
+    return f" ({mark!r} marks a missing value; {way})"
 
 
 def answered_twice(

@@ -707,7 +707,7 @@ def _encode_labels(
 ) -> tuple[pa.ChunkedArray, npt.NDArray[Any], npt.NDArray[np.bool_]]:
     if intake is not None:
         known = domain.labels if isinstance(domain, FiniteDomain) else ()
-        column = intake.encoded(column, name, known)
+        column = intake.labels(column, name, known)
     return column, *domain.encode(column)
 
 

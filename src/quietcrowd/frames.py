@@ -84,10 +84,10 @@ def _collect(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
 
 
 def with_usual_names(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
-    """Rename unambiguous `ALIASES` to the default names that are missing."""
+    """Rename unambiguous `ALIASES`, and names in spaces, to the default names that are missing."""
     renamed = {}
     for name, others in ALIASES.items():
-        meant = [other for other in others if other in frame.columns]
+        meant = [one for one in frame.columns if one in others or one.strip() == name]
         if name not in frame.columns and len(meant) == 1:
             renamed[meant[0]] = name
     return frame.rename(renamed) if renamed else frame
@@ -222,6 +222,9 @@ def to_native(columns: Mapping[str, pa.Array], backend: Backend, mark: str | Non
             return table if mark is None else table.replace_schema_metadata({MARK: mark})
         case "pandas":
             frame = table.to_pandas()
+            for name, column in zip(table.column_names, table.columns, strict=True):
+                if pa.types.is_integer(column.type) and column.null_count:  # else made floats
+                    frame[name] = column.to_pandas(integer_object_nulls=True)
             if mark is not None:
                 frame.attrs[MARK] = mark
             return frame

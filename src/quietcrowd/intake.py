@@ -24,12 +24,16 @@ from quietcrowd.frames import dictionary_codes
 MISSING = (
     *("#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
     *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
+    *("\\N", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!"),
 )
-"""Texts that mark a missing value, as in pandas; the empty text always does."""
+"""Texts that mark a missing value: those of pandas, databases and failed formulas.
+
+The empty text always does.
+"""
 
 _INVISIBLE: Mapping[int, str | None] = {
-    **dict.fromkeys((0xAD, 0x180E, 0x200B, 0x200E, 0x200F, *range(0x202A, 0x202F))),
-    **dict.fromkeys((0x2060, *range(0x2066, 0x206A), 0xFEFF)),
+    **dict.fromkeys((0xAD, 0x34F, 0x61C, 0x180E, 0x200B, 0x200E, 0x200F, *range(0x202A, 0x202F))),
+    **dict.fromkeys((*range(0x2060, 0x2065), *range(0x2066, 0x206A), 0x3164, 0xFEFF)),
     **dict.fromkeys((0xA0, 0x2007, 0x202F), " "),
 }
 """Invisible characters are deleted, and spaces without a line break become spaces."""
@@ -37,16 +41,25 @@ _INVISIBLE: Mapping[int, str | None] = {
 _JOINERS = "\u200c\u200d"
 """Invisible characters that have a meaning between letters."""
 
-_UNCLEAN = r"^[\s\[{]|\s$|[^\x20-\x7e]"
+_UNCLEAN = r"^[\s\[{(\"]|^(frozenset|set|array)\(|\s$|[^\x20-\x7e]"
 """Matches texts that may have to change, or that may be a list or an object."""
 
-_STRUCTURED = re.compile(r"\[\s*(\]|['\"\[{(]|-?[0-9.]+\s*[,\]]).*|\{\s*(\}|['\"]).*", re.DOTALL)
-"""Matches lists and objects of JSON and Python, but not "[unclear]"."""
+_STRUCTURED = re.compile(
+    r"""
+    \[ \s* ( \] | ['"\[{(] | -?[0-9.]+ \s* [,\]] ) .*  # a list, but not "[unclear]"
+    | \{ ( \s* (\} | ['"]) .* | [^{}]* [,:] [^{}]* \} )  # an object, a set, an array of PostgreSQL
+    | \( (.* ,)? \s* ( '[^']*' | "[^"]*" ) \s* ,? \)     # a tuple, but not "(don't know)"
+    | (frozenset|set|array) \( \s* [\[{(] .*
+    | " \s* [\[{] .* "                                  # JSON within JSON
+    """,
+    re.DOTALL | re.VERBOSE,
+)
 
-_ROUNDED = r"^-?[0-9](\.[0-9]+)?[eE]\+[0-9]{2,}$|^[0-9]{16,}$"
+_POINT = r"\.0+$"
+_WHOLE = re.compile(r"(-?[0-9]+)(\.0+)?", re.ASCII)
+
+_ROUNDED = r"^-?[0-9]([.,][0-9]+)?[eE]\+[0-9]{2,}$|^[0-9]{16,}(\.0+)?$"
 """Matches texts that may be rounded whole numbers."""
-
-_WHOLE = re.compile(r"(-?[0-9]+)\.0+", re.ASCII)
 
 _DIGITS = 15
 """Significant digits of a number in a workbook."""
@@ -86,6 +99,18 @@ class Intake:
         _check_not_rounded(ids, name, first or 0)
         return ids if first is not None else self._without_points(ids, name)
 
+    def labels(self, column: pa.ChunkedArray, name: str, known: Any = ()) -> pa.ChunkedArray:
+        """Return clean labels, encoded; 1 and 1.0 are one label if all are whole numbers."""
+        if pa.types.is_nested(column.type):
+            raise AnswerError("answers.cells-nested", name=name, type=column.type)
+        labels = self.encoded(column, name, known)
+        if not pa.types.is_dictionary(labels.type):
+            return labels
+        whole = self._without_points(labels, name, note=False)
+        if len(pc.unique(whole)) == len(pc.unique(labels)):
+            return labels
+        return self._without_points(labels, name)
+
     def names(self, column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
         """Return ids as `ids` changes them, but do not check them."""
         return decoded(self._without_points(self.encoded(column, name), name))
@@ -122,18 +147,25 @@ class Intake:
         self._note("answers.marks-read-as-missing", name, values, told, codes, first)
         return _replaced(column, {**texts, **dict.fromkeys(marks)})
 
-    def _without_points(self, column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-        """Return encoded ids without decimal points if all of them are whole numbers like 7.0."""
+    def _without_points(
+        self, column: pa.ChunkedArray, name: str, *, note: bool = True
+    ) -> pa.ChunkedArray:
+        """Return ids without decimal points if all of them are whole numbers like 7.0."""
+        if pa.types.is_floating(column.type):
+            whole = pc.all(pc.equal(column, pc.round(column))).as_py()
+            return column.cast(pa.int64()) if whole else column
         if not pa.types.is_dictionary(column.type):
             return column
         codes, values = dictionary_codes(column)
-        if not (len(values) and _WHOLE.fullmatch(values[0].as_py())):
+        if not pc.any(pc.match_substring_regex(values, _POINT)).as_py():
             return column
-        found = [_WHOLE.fullmatch(text) for text in values.to_pylist()]
-        texts = {place: whole[1] for place, whole in enumerate(found) if whole}
-        if len(texts) < len(found):
+        listed = values.to_pylist()
+        found = [_WHOLE.fullmatch(text) for text in listed]
+        texts = {place: whole[1] for place, whole in enumerate(found) if whole and whole[2]}
+        if not all(found):
             return column
-        self._note("answers.ids-without-points", name, values, texts, codes, 0)
+        if note:
+            self._note("answers.ids-without-points", name, values, texts, codes, 0)
         return _replaced(column, texts)
 
     def _note(
@@ -237,11 +269,10 @@ def _check_not_rounded(column: pa.ChunkedArray, name: str, first: int) -> None:
         return
     codes, values = dictionary_codes(column)
     long = values.filter(pc.match_substring_regex(values, _ROUNDED)).to_pylist()
-    zeros = [len(text) - _DIGITS for text in long if "+" not in text]
-    round_ones = [
-        text for text in long if "+" in text or text.endswith("0" * (len(text) - _DIGITS))
-    ]
-    if len(round_ones) == len(long) and (len(zeros) < len(long) or sum(zeros) >= _EVIDENCE):
+    whole = [text for text in long if text.isdigit()]  # others are rounded for certain
+    digits = [len(text) - _DIGITS for text in whole]
+    ends = [text.endswith("0" * count) for text, count in zip(whole, digits, strict=True)]
+    if long and all(ends) and (len(whole) < len(long) or sum(digits) >= _EVIDENCE):
         place = values.index(long[0]).as_py()
         raise _rounded(name, first + int(np.argmax(codes == place)), long[0])
 

@@ -110,7 +110,7 @@ def test_every_answer_is_one_that_the_document_foresees(schema, cast, method, pa
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("examples", [30, nightly(60)])
+@pytest.mark.parametrize("examples", [30, nightly(150)])
 def test_so_is_every_answer_after_others(server, schema, examples):
     seen = Counter()
 
@@ -129,6 +129,8 @@ def test_so_is_every_answer_after_others(server, schema, examples):
             seen[case.operation.label, response.status_code] += 1
             if case.operation.label == "POST /api/v1/campaigns" and response.status_code == 201:
                 self.cast[0].import_csv(response.json()["id"], "a\n1\n")
+            if case.operation.label == "DELETE /api/v1/keys/{key}" and response.status_code < 300:
+                self.cast = new_cast(server)  # the requester may have revoked the own key
 
     run_state_machine_as_test(
         Machine, settings=settings(max_examples=examples, stateful_step_count=8, **LIMITED)

@@ -40,5 +40,5 @@ main()
 @pytest.mark.parametrize("name", ["typer", "quietcrowd.commands.app", "quietcrowd._core"])
 def test_ctrl_c_is_one_line_while_python_imports(program, name, tmp_path):
     (tmp_path / "stopped_early.py").write_text(STOPPED_EARLY.replace("NAME", repr(name)))
-    words = [sys.executable, "-m", "stopped_early", "evaluate", "crowd"]
+    words = [sys.executable, "-m", "stopped_early", "lab", "evaluate", "crowd"]
     assert program(*words, cwd=tmp_path).finished() == (130, "", "quietcrowd: stopped\n")

@@ -164,7 +164,7 @@ def _found_domain(
     """
     if name not in table.column_names:
         return Reals()  # the reader raises for the missing column
-    labels = distinct(Intake(missing).encoded(table[name], name))
+    labels = distinct(Intake(missing).labels(table[name], name))
     if not len(labels):
         raise AnswerError("commands.column-empty", name=name)
     if pa.types.is_string(plain_type(labels.type)):
@@ -196,7 +196,7 @@ def _as_numbers_or_labels(texts: pa.Array) -> pa.Array:
     finite = np.isfinite(numbers)
     points = np.array(["." in text for text in texts.to_pylist()]) & finite
     if points.any() and finite.all():
-        return pa.array(numbers)
+        return pa.array(np.unique(numbers))
     if points.sum() > NEARLY_ALL * len(texts):
         odd = texts[int(np.argmin(finite))].as_py()
         raise AnswerError("commands.mixed-answers", sum=finite.sum(), count=len(texts), odd=odd)

@@ -202,14 +202,17 @@ def records_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _guarded(frame: pd.DataFrame) -> pd.DataFrame:
+    import pandas as pd
     from pandas.api.types import is_numeric_dtype
 
     from quietcrowd.formats.csv import guard_cell
 
-    def guarded(cell: object) -> object:
-        return guard_cell(cell) if isinstance(cell, str) else cell
+    def guarded(column: pd.Series) -> list[object]:
+        return [guard_cell(cell) if isinstance(cell, str) else cell for cell in column]
 
     texts = {
-        str(name): frame[name].map(guarded) for name in frame if not is_numeric_dtype(frame[name])
+        str(name): pd.Series(guarded(frame[name]), frame.index, object)
+        for name in frame
+        if not is_numeric_dtype(frame[name])
     }
     return frame.assign(**texts)

@@ -28,7 +28,9 @@ def resolve(path: Path, names: Sequence[str], wanted: Sequence[str]) -> dict[str
         others = ALIASES.get(name, ())
         if name == "label" and "worker" not in wanted:
             others = TRUTH_ALIASES
-        meant = [name] if name in names else [other for other in others if other in names]
+        meant = [one for one in names if one in others or one.strip("\ufeff\u200b ") == name]
+        if name in names:
+            meant = [name]
         if len(meant) > 1:
             raise FormatError(
                 "formats.column-ambiguous",

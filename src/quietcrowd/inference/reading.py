@@ -37,7 +37,7 @@ from quietcrowd.report_domains import OrNull
 def domain_in(frame: Any, method: TruthInference, missing: Iterable[str] = MISSING) -> Domain:
     """Return the domain of a frame's labels, as a method reads them."""
     labels = column_of(with_usual_names(as_frame(frame)), "label", ADVICE["frame"].column)
-    return method.domain_of(distinct(Intake(missing).encoded(labels, "label")))
+    return method.domain_of(distinct(Intake(missing).labels(labels, "label")))
 
 
 @frozen(kw_only=True, eq=False)

@@ -22,7 +22,7 @@ def test_the_printed_two_layer_mechanism(run):
     assert max(map(len, text.splitlines())) <= 80
     assert "Claimed: epsilon = 1; the claim is violated.\n" in text
     assert "Exact:   epsilon = 5.625 about one, 189.2 about all" in text
-    assert "from the real reports of 18,050 workers" in text
+    assert "on the real reports of 18,050 workers" in " ".join(text.split())
     assert text.endswith("Verdict: not refuted; no measured loss exceeds the guarantee.\n")
 
 
