@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 import quietcrowd as qc
 from quietcrowd.exceptions import AnswerError
 
+pytestmark = pytest.mark.filterwarnings("ignore:column 'label'. empty cells")
+
 OPTIONS = ["Cheap, but slow", "Nice", "Cheap"]
 
 
@@ -67,12 +69,13 @@ def test_a_cell_with_two_readings_or_none_is_an_error(cell, message):
     [
         ('["a", "x, y"]', ["a", "x, y"]),
         ("['a', 'x, y']", ["a", "x, y"]),
+        ("['a' 'x, y']", ["a", "x, y"]),
         ("[]", []),
         ("[7]", ["7"]),
         ('["\\u00e9"]', ["é"]),
     ],
 )
-def test_lists_in_json_and_python_are_sets(cell, labels, separator):
+def test_lists_in_json_python_and_numpy_are_sets(cell, labels, separator):
     assert sets_of([cell, ""], ["a", "x, y", "7", "é"], separator) == [labels, []]
 
 

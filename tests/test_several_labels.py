@@ -6,7 +6,13 @@ import polars as pl
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.exceptions import (
+    AnswerError,
+    ChangedValuesWarning,
+    DroppedRowsWarning,
+    ParameterError,
+    QuietcrowdWarning,
+)
 from quietcrowd.several_labels import YES_OR_NO
 
 LABELS = ["cat", "dog", "tree"]
@@ -53,14 +59,20 @@ def test_each_task_and_label_is_a_question(frame):
     assert answers.tasks.to_pylist()[:3] == ["8: cat", "8: dog", "8: tree"]
 
 
+EMPTY = "column 'label': empty cells: 1. Each is read as a set without labels"
+LOST = "column 'label': missing sets: 1. Their rows are dropped"
+
+
 def test_labels_may_stand_in_a_text():
     texts = FRAME.assign(label=["cat", " tree ;dog", " "])
-    assert bits_of(qc.Answers.from_label_sets(texts, LABELS, separator=";")) == AS_BITS
+    with pytest.warns(QuietcrowdWarning, match=EMPTY):
+        answers = qc.Answers.from_label_sets(texts, LABELS, separator=";")
+    assert bits_of(answers) == AS_BITS
     with pytest.raises(AnswerError, match=r"row 0, column 'label': 'cat' is a string.*separator"):
         qc.Answers.from_label_sets(texts, LABELS)
     with pytest.raises(AnswerError, match=r"row 1, .*: '' is not one of the labels"):
         qc.Answers.from_label_sets(
-            FRAME.assign(label=["cat", "cat;;dog", ""]), LABELS, separator=";"
+            FRAME.assign(label=["cat", "cat;;dog", "cat"]), LABELS, separator=";"
         )
     with pytest.raises(ParameterError, match="strings, but column 'label' contains lists"):
         qc.Answers.from_label_sets(FRAME, LABELS, separator=";")
@@ -69,7 +81,6 @@ def test_labels_may_stand_in_a_text():
 @pytest.mark.parametrize(
     ("second", "message"),
     [
-        (None, "row 1, column 'label': the labels are missing"),
         (["cat", "bird"], "row 1, column 'label': 'bird' is not one of the labels 'cat', 'dog'"),
         (["dog", None], "row 1, column 'label': None is not one of the labels"),
         (["dog", "cat", "dog"], "row 1, column 'label': 'dog' occurs 2 times"),
@@ -78,6 +89,55 @@ def test_labels_may_stand_in_a_text():
 def test_what_is_wrong_with_a_set_names_its_row(second, message):
     with pytest.raises(AnswerError, match=message):
         qc.Answers.from_label_sets(with_sets([["cat"], second, []]), LABELS)
+
+
+@pytest.mark.parametrize(
+    ("cells", "separator"),
+    [
+        ([["cat"], None, ["tree", "dog"]], None),
+        (["cat", None, "tree;dog"], ";"),
+        (["cat", " NA ", "tree;dog"], ";"),
+    ],
+)
+@pytest.mark.parametrize("form", [pd.DataFrame, pl.from_pandas], ids=["pandas", "polars"])
+def test_a_worker_without_a_set_did_not_answer(form, cells, separator):
+    frame = form(with_sets(cells))
+    with pytest.warns(QuietcrowdWarning) as caught:
+        answers = qc.Answers.from_label_sets(frame, LABELS, separator=separator)
+    marks = ["column 'label': 'NA' marks a missing value"] * (" NA " in cells)
+    shown = [str(one.message) for one in caught]
+    assert [text.partition(". ")[0] for text in shown] == [*marks, LOST.partition(". ")[0]]
+    assert answers.dropped.out_of_domain == 1
+    assert bits_of(answers) == {
+        **{(f"8: {one}", "a"): "yes" if one == "cat" else "no" for one in LABELS},
+        **{(f"8: {one}", "b"): "no" if one == "cat" else "yes" for one in LABELS},
+    }
+
+
+def test_marks_are_chosen_and_labels_are_no_marks():
+    frame = with_sets(["NA", "cat", "-"])
+    answers = qc.Answers.from_label_sets(frame, ["NA", "cat", "-"], separator=";")
+    assert [one for one, answer in bits_of(answers).items() if answer == "yes"] == [
+        *(("8: NA", "a"), ("8: -", "b"), ("7: cat", "a"))
+    ]
+    with pytest.warns(DroppedRowsWarning, match=LOST), pytest.warns(ChangedValuesWarning):
+        answers = qc.Answers.from_label_sets(frame, ["NA", "cat"], separator=";", missing=["-"])
+    assert len(answers) == 4
+    with pytest.raises(AnswerError, match="all sets are miss"):
+        qc.Answers.from_label_sets(with_sets(["-"] * 3), LABELS, separator=";", missing=["-"])
+
+
+def test_labels_in_sets_are_cleaned():
+    frame = with_sets([["cafe\u0301", "cat"], ["cat "], ["c\u200bat"]])
+    with pytest.warns(ChangedValuesWarning, match=r"Changed rows: 3, beginning with row 0\."):
+        answers = qc.Answers.from_label_sets(frame, ["cafe\u0301", "cat"])
+    assert [one for one, answer in bits_of(answers).items() if answer == "yes"] == [
+        *(("8: caf\xe9", "a"), ("8: cat", "a"), ("8: cat", "b"), ("7: cat", "a"))
+    ]
+    texts = with_sets(["cafe\u0301; cat", "cat", '["c\u200bat"]'])
+    with pytest.warns(ChangedValuesWarning, match=r"Changed rows: 2, beginning with row 0\."):
+        again = qc.Answers.from_label_sets(texts, ["caf\xe9", "cat"], separator=";")
+    assert bits_of(again) == bits_of(answers)
 
 
 def test_numbers_are_no_sets():

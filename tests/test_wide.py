@@ -70,6 +70,38 @@ def test_rows_are_numbered_if_a_survey_names_no_one():
     assert rows_of(form) == [["A?", "1", "no"], ["A?", "2", "yes"]]
 
 
+@pytest.mark.parametrize(
+    ("ends", "cells"),
+    [
+        (["cat", "dog"], [["TRUE", None], [None, "TRUE"], ["TRUE", None]]),
+        (["cat", "dog"], [["cat", ""], ["", "dog"], ["cat", "dog"]]),
+        (["cat", "dog"], [[1.0, None], [1.0, 1.0], [1.0, None]]),
+        (["cat"], [["X"], [""], ["X"]]),
+    ],
+)
+def test_questions_that_may_be_options_are_reported(ends, cells):
+    frame = pd.DataFrame(cells, columns=[f"opt_{end}" for end in ends])
+    frame = frame.assign(worker=["a", "b", "c"], other=["no", "yes", None])
+    labels = sorted({cell for row in cells for cell in row if cell}, key=str)
+    names = ", ".join(f"'opt_{end}'" for end in ends)
+    text = f"with empty cells and only one answer: {names}. .* convert --wide --multi-label"
+    with pytest.warns(QuietcrowdWarning, match=text):
+        rows_of(frame, qc.Categorical(labels), out_of_domain="skip")
+    one_more = frame.assign(opt_newt=["no", "yes", None])
+    assert rows_of(one_more, YES_OR_NO, out_of_domain="skip")
+
+
+def test_addresses_are_no_answers():
+    frame = pd.DataFrame(
+        {"Timestamp": ["x", "y"], "Mail": ["a@b.org", "c@d.org"], "q": ["yes"] * 2}
+    )
+    with pytest.raises(AnswerError, match=r"'Mail' contains e-mail addresses.*--worker, --ignore"):
+        rows_of(frame)
+    assert rows_of(frame, worker="Mail") == [["q", "a@b.org", "yes"], ["q", "c@d.org", "yes"]]
+    assert rows_of(frame, ignore="Mail") == [["q", "1", "yes"], ["q", "2", "yes"]]
+    assert len(rows_of(frame, qc.Categorical(["a@b.org", "c@d.org"]), questions="Mail")) == 2
+
+
 def test_a_pivot_table_may_have_numbers_as_names():
     frame = STUDY.set_axis(["w", 7, 8, 9], axis=1)
     assert rows_of(frame, worker="w", questions="7") == [["7", "a", "yes"], ["7", "c", "no"]]
@@ -164,6 +196,25 @@ def test_rows_of_qualtrics_that_are_no_answers_are_dropped(text):
         "--multi-label.",
     ]
     assert len(rows_of(frame, questions="Q1", rejected=True)) == 5
+
+
+def without_line(place):
+    lines = QUALTRICS.splitlines(keepends=True)
+    return "".join(lines[:place] + lines[place + 1 :])
+
+
+@pytest.mark.parametrize("missing", [0, 2])
+def test_one_of_the_three_rows_of_a_header_may_be_missing(missing):
+    frame = pd.read_csv(io.StringIO(without_line(missing)))
+    names = list(pd.read_csv(io.StringIO(QUALTRICS)).columns)
+    question = "Q1" if missing else frame.columns[names.index("Q1")]
+    with pytest.warns(DroppedRowsWarning, match="not finished: 1; previews and tests: 1"):
+        found = rows_of(frame, questions=question)
+    people = [row[1] for row in found]
+    assert people == ["R_1", "R_2", "R_5"]
+    if not missing:
+        sets = long_rows(frame, sets=True, rejected=True)
+        assert sets.table["label"].to_pylist() == [["a"], ["a", "b"], ["b"]]
 
 
 def test_the_last_response_is_the_latest():

@@ -27,6 +27,10 @@ ODK_LAST = [
     [
         (["Timestamp", "Email Address", "Is it?"], "Email Address", ["Is it?"]),
         (["Timestamp", "Is it?", "Username"], "Username", ["Is it?"]),
+        (["Marca temporal", "Nombre de usuario", "Q"], "Nombre de usuario", ["Q"]),
+        (["Horodateur", "Nom d'utilisateur", "Q"], "Nom d'utilisateur", ["Q"]),
+        (["Zeitstempel", "Nutzername", "Q"], "Nutzername", ["Q"]),
+        (["Timestamp", "Email Address", "Score", "A?"], "Email Address", ["A?"]),
         (["Horodateur", "Est-ce ?"], None, ["Est-ce ?"]),
         (
             ["Timestamp", "Username", "Total score", "A?", "A? [Score]", "A? [Feedback]"],

@@ -462,6 +462,7 @@ class Answers:
         tasks: Iterable[Any] | None = None,
         workers: Iterable[Any] | None = None,
         duplicates: Duplicates = "error",
+        missing: Iterable[str] = MISSING,
     ) -> Answers:
         """Read sets of labels as answers to one question with yes or no per task and label.
 
@@ -476,7 +477,7 @@ class Answers:
         ----------
         frame : pandas, Polars or PyArrow dataframe
             One row per task and worker, with the worker's labels as list, tuple, set, or text. An
-            empty one contains no label.
+            empty one contains no label. Rows without a set are dropped.
         labels : iterable of str
             All possible labels, public and fixed beforehand; labels match if their text does.
         task, worker, label : str
@@ -488,6 +489,8 @@ class Answers:
             All ids, including those without an answer; see `from_frame`.
         duplicates : {"error", "first", "last"}
             Treatment of repeated answers of a worker to a task; it applies to whole sets.
+        missing : iterable of str
+            See `from_frame`. A text that is empty is a set without labels.
 
         Returns
         -------
@@ -498,12 +501,21 @@ class Answers:
         Raises
         ------
         AnswerError
-            If a set is missing, repeats a label, contains one that is not in `labels`, or is text
-            without a `separator` or with two readings; or as in `from_frame`.
+            If all sets are missing, or one repeats a label, contains one that is not in `labels`,
+            or is text without a `separator` or with two readings; or as in `from_frame`.
         ParameterError
             If `labels` is empty, repeats a label, or has one that is not text, is empty, is
             surrounded by spaces, or contains ": "; if two labels differ only by spaces around
             `separator`; or if a separator is given for lists.
+
+        Warns
+        -----
+        ChangedValuesWarning
+            See `from_frame`.
+        DroppedRowsWarning
+            If sets are missing.
+        QuietcrowdWarning
+            If texts are empty.
 
         Notes
         -----
@@ -522,7 +534,7 @@ class Answers:
         3  8: dog      a    no
         """
         names = (task, worker, label)
-        table, known, holds = label_set_rows(frame, labels, names, separator)
+        table, known, holds = label_set_rows(frame, labels, names, separator, missing)
         rows = cls.from_frame(
             table,
             Interval(low=0, high=max(len(holds), 1)),
@@ -530,6 +542,8 @@ class Answers:
             tasks=tasks,
             workers=workers,
             duplicates=duplicates,
+            out_of_domain="skip",
+            missing=missing,
         )
         found: Answers = one_task_per_label(rows, known, holds)
         return found

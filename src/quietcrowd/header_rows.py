@@ -1,6 +1,7 @@
 """Rows that continue the header in exports of Qualtrics: texts, then import ids."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, TypeAlias
@@ -16,14 +17,27 @@ MOST_ROWS = 2
 """Maximum number of such rows below the names."""
 
 
+_DATE = re.compile("(?:[Ss]tart|[Ee]nd|[Rr]ecorded)Date")
+
+
 def header_rows(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> tuple[int, ImportIds]:
-    """Return the number of these rows at the start of a table, and the import ids."""
-    for place, row in enumerate(islice(rows, MOST_ROWS)):
+    """Return the number of these rows at the start of a table, and the import ids.
+
+    One of both rows may be missing. Without import ids, texts are in the place of dates.
+    """
+    rows = list(islice(rows, MOST_ROWS))
+    for place, row in enumerate(rows):
         cells = {name: _import_id(cell) for name, cell in zip(names, row, strict=True)}
         found = {name: value for name, value in cells.items() if value is not None}
         if found:
             return place + 1, found
-    return 0, {}
+    dates = [
+        cell
+        for row in rows[:1]
+        for name, cell in zip(names, row, strict=True)
+        if _DATE.fullmatch(name)
+    ]
+    return int(bool(dates) and all(map(_is_text, dates))), {}
 
 
 def without_header_rows(table: pa.Table) -> tuple[pa.Table, int]:
@@ -32,6 +46,10 @@ def without_header_rows(table: pa.Table) -> tuple[pa.Table, int]:
     rows = zip(*(column.slice(0, MOST_ROWS).to_pylist() for column in columns), strict=True)
     skipped, _ = header_rows([str(place) for place in range(len(columns))], rows)
     return table.slice(skipped), skipped
+
+
+def _is_text(cell: Any) -> bool:
+    return isinstance(cell, str) and bool(cell.strip()) and not re.search(r"\d", cell)
 
 
 def _import_id(cell: Any) -> Mapping[str, Any] | None:

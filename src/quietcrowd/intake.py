@@ -123,28 +123,52 @@ class Intake:
             return column
         if pa.types.is_string_view(column.type):  # Arrow does not encode it
             column = column.cast(pa.string())
-        return self._clean(column.dictionary_encode(), name, known, first)
+        rows = range(first, first + len(column))
+        return self._clean(column.dictionary_encode(), name, known, rows)
 
-    def _clean(self, column: pa.ChunkedArray, name: str, known: Any, first: int) -> pa.ChunkedArray:
+    def sets(self, column: pa.ChunkedArray, name: str, known: Any) -> pa.ChunkedArray:
+        """Return clean texts of sets of labels; they may be lists, and may be empty."""
+        column = pc.utf8_trim_whitespace(column.cast(pa.string())).dictionary_encode()
+        return decoded(self._clean(column, name, known, range(len(column)), self._marks[1:]))
+
+    def members(
+        self, column: pa.ChunkedArray, name: str, known: Any, rows: Sequence[int]
+    ) -> pa.ChunkedArray:
+        """Return clean labels of sets, which are in these rows."""
+        if not len(column):
+            return column
+        return decoded(self._clean(column.dictionary_encode(), name, known, rows, []))
+
+    def _clean(
+        self,
+        column: pa.ChunkedArray,
+        name: str,
+        known: Any,
+        rows: Sequence[int],
+        set_marks: Sequence[str] | None = None,
+    ) -> pa.ChunkedArray:
+        """Return a clean column; sets have `set_marks` of missing values, and may be lists."""
         codes, values = dictionary_codes(column)
         texts: dict[int, str] = {}
         for place, old, new in _cleaned(values):
             if _is_among(old, known):
                 continue
-            if _STRUCTURED.fullmatch(new):
-                row = first + int(np.argmax(codes == place))
+            if set_marks is None and _STRUCTURED.fullmatch(new):
+                row = rows[int(np.argmax(codes == place))]
                 raise AnswerError("answers.cell-structured", row=row, name=name, value=new)
             if new != old:
                 texts[place] = new
         visible = {place: text for place, text in texts.items() if text}
-        self._note("answers.values-cleaned", name, values, visible, codes, first)
+        self._note("answers.values-cleaned", name, values, visible, codes, rows)
         marks = {
             place: mark
-            for place, mark in _equal_to(values, texts, self._marks)
+            for place, mark in _equal_to(
+                values, texts, self._marks if set_marks is None else set_marks
+            )
             if not _is_among(mark, known)
         }
         told = {place: mark for place, mark in marks.items() if mark}
-        self._note("answers.marks-read-as-missing", name, values, told, codes, first)
+        self._note("answers.marks-read-as-missing", name, values, told, codes, rows)
         return _replaced(column, {**texts, **dict.fromkeys(marks)})
 
     def _without_points(
@@ -165,7 +189,7 @@ class Intake:
         if not all(found):
             return column
         if note:
-            self._note("answers.ids-without-points", name, values, texts, codes, 0)
+            self._note("answers.ids-without-points", name, values, texts, codes, range(len(column)))
         return _replaced(column, texts)
 
     def _note(
@@ -175,18 +199,19 @@ class Intake:
         values: pa.Array,
         texts: Mapping[int, str],
         codes: npt.NDArray[np.int32],
-        first: int,
+        rows: Sequence[int],
     ) -> None:
         """Count the rows whose values have other `texts` now."""
         if not texts:
             return
-        rows = np.flatnonzero(np.isin(codes, list(texts)))
-        place = int(codes[rows[0]])
+        changed = np.flatnonzero(np.isin(codes, list(texts)))
+        first = int(changed[0])
+        place = int(codes[first])
         old, new = values[place].as_py(), texts[place]
         shown = ascii(old) if unicodedata.normalize("NFC", old) == new else repr(old)
-        fields = {"name": name, "value": shown, "text": new, "row": first + int(rows[0])}
+        fields = {"name": name, "value": shown, "text": new, "row": rows[first]}
         noted = self._changes.setdefault((code, name), {**fields, "count": 0})
-        noted["count"] += len(rows)
+        noted["count"] += len(changed)
 
 
 def decoded(column: Any) -> Any:

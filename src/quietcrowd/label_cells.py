@@ -1,13 +1,18 @@
-"""Sets of labels in cells of text: labels with a separator, or a list in JSON or Python."""
+"""Sets of labels in cells of text: labels with a separator, or a list of JSON, Python or numpy."""
 
 import ast
-import json
+import io
+import token
+import tokenize
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.validation import parse_json
 
 Parts: TypeAlias = tuple[str, ...]
 """Text between separators, without spaces around it."""
@@ -27,8 +32,14 @@ def check_parts(labels: Sequence[str], separator: str) -> None:
             )
 
 
-def as_lists(column: pa.Array, labels: Sequence[str], separator: str | None, name: str) -> pa.Array:
-    """Return lists of labels for texts that are not missing.
+def as_lists(
+    column: pa.Array,
+    labels: Sequence[str],
+    separator: str | None,
+    name: str,
+    numbers: npt.NDArray[np.intp],
+) -> pa.Array:
+    """Return lists of labels for texts; `numbers` are their rows in messages.
 
     A label may contain the separator. A cell with several readings, or none, is an error.
     """
@@ -39,7 +50,7 @@ def as_lists(column: pa.Array, labels: Sequence[str], separator: str | None, nam
         found = listed_labels(cell, labels)
         readings = _readings(cell, known, separator) if found is None else [found]
         if readings is None or len(readings) != 1:
-            row = cells.indices.index(place).as_py()
+            row = int(numbers[cells.indices.index(place).as_py()])
             raise _unreadable(cell, (row, name), labels, readings)
         lists += readings
     return pa.array(lists, pa.list_(pa.large_string())).take(cells.indices)
@@ -55,14 +66,42 @@ def listed_labels(cell: str, labels: Sequence[str] = ()) -> Sequence[str] | None
         return []
     if not (cell.startswith("[") and cell.endswith("]")) or cell in labels:
         return None
-    for parse in (json.loads, ast.literal_eval):
+    found = parse_list(cell)
+    return [str(one) for one in found] if found is not None and all(map(_is_label, found)) else None
+
+
+def parse_list(text: str) -> list[Any] | None:
+    """Return a list that JSON, Python or numpy has written, otherwise None.
+
+    Examples
+    --------
+    >>> parse_list('["cat", null]'), parse_list("['cat', None]"), parse_list("['cat' 'dog']")
+    (['cat', None], ['cat', None], ['cat', 'dog'])
+    """
+    for parse in (parse_json, _parse_python):
         try:
-            found = parse(cell)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            found = parse(text)
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             continue
-        if isinstance(found, list) and all(map(_is_label, found)):
-            return [str(one) for one in found]
+        if isinstance(found, list):
+            return found
     return None
+
+
+def _parse_python(text: str) -> Any:
+    """Parse Python, with a comma between texts that numpy writes next to each other."""
+    try:
+        found = list(tokenize.generate_tokens(io.StringIO(text).readline))
+    except tokenize.TokenError:
+        raise ValueError from None
+    parts = [one for one in found if one.type != token.NL]
+    texts = [one.type == token.STRING for one in parts]
+    commas = [
+        "," * (text and after) for text, after in zip(texts, [*texts[1:], False], strict=True)
+    ]
+    return ast.literal_eval(
+        " ".join(f"{one.string}{comma}" for one, comma in zip(parts, commas, strict=True))
+    )
 
 
 def _is_label(value: Any) -> bool:

@@ -3,17 +3,26 @@
 The name of a question joins task and label by `BETWEEN`. Files and campaigns need no other data.
 """
 
+import warnings
 from collections.abc import Iterable
 from typing import Any, TypeAlias
+from unicodedata import normalize
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from attrs import evolve
 
+from quietcrowd.answer_errors import plain_type
 from quietcrowd.domains import Categorical
-from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.exceptions import (
+    AnswerError,
+    DroppedRowsWarning,
+    ParameterError,
+    QuietcrowdWarning,
+)
 from quietcrowd.frames import ALIASES, as_frame, column_of, with_usual_names
+from quietcrowd.intake import Intake
 from quietcrowd.label_cells import as_lists, check_parts
 from quietcrowd.validation import check_proportion
 
@@ -28,9 +37,16 @@ Held: TypeAlias = "tuple[npt.NDArray[np.intp], pa.Array]"
 
 
 def label_set_rows(
-    frame: Any, labels: Iterable[str], names: tuple[str, str, str], separator: str | None
+    frame: Any,
+    labels: Iterable[str],
+    names: tuple[str, str, str],
+    separator: str | None,
+    missing: Iterable[str],
 ) -> tuple[pa.Table, tuple[str, ...], npt.NDArray[np.bool_]]:
-    """Return a table whose labels are row numbers, all labels, and a mask of each row's labels."""
+    """Return a table with row numbers as labels, all labels, and a mask of each row's labels.
+
+    The row number of a missing set is missing. Warns of missing and empty sets.
+    """
     known = _check_labels(labels, separator)
     native = as_frame(frame)
     if names == tuple(ALIASES):
@@ -38,8 +54,19 @@ def label_set_rows(
     way_out = "Name the columns with task=, worker= and label=."
     columns = {name: column_of(native, name, way_out) for name in names}
     label = names[2]
-    holds = _which_labels(columns[label].combine_chunks(), known, separator, label)
-    return pa.table({**columns, label: pa.array(np.arange(len(holds)))}), known, holds
+    intake = Intake(missing)
+    cells = _cells(columns[label], label, known, intake)
+    lost = cells.is_null().to_numpy(zero_copy_only=False)
+    if lost.any() and lost.all():
+        raise AnswerError("several-labels.sets-missing", name=label)
+    holds = np.zeros((len(cells), len(known)), bool)
+    holds[~lost] = _which_labels(
+        cells.drop_null(), known, separator, label, np.flatnonzero(~lost), intake
+    )
+    intake.warn()
+    _warn_of_cells(cells, label)
+    rows = pa.array(np.arange(len(cells)), mask=lost)
+    return pa.table({**columns, label: rows}), known, holds
 
 
 def task_and_label(name: str) -> tuple[str, str]:
@@ -57,7 +84,7 @@ def _check_labels(labels: Any, separator: Any) -> tuple[str, ...]:
         raise ParameterError("several-labels.labels-are-text", labels=labels)
     if separator is not None and (not isinstance(separator, str) or not separator):
         raise ParameterError("several-labels.separator-empty", separator=separator)
-    known = tuple(labels)
+    known = tuple(normalize("NFC", one) if isinstance(one, str) else one for one in labels)
     if not known:
         raise ParameterError("several-labels.no-label-given")
     for place, one in enumerate(known):
@@ -72,46 +99,70 @@ def _check_labels(labels: Any, separator: Any) -> tuple[str, ...]:
     return known
 
 
-def _which_labels(
-    column: pa.Array, known: tuple[str, ...], separator: str | None, name: str
-) -> npt.NDArray[np.bool_]:
-    if column.null_count:
-        row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-        raise AnswerError(
-            "several-labels.labels-missing",
-            row=row,
-            name=name,
-            alternative="list" if separator is None else "text",
+def _cells(column: pa.ChunkedArray, name: str, known: tuple[str, ...], intake: Intake) -> pa.Array:
+    text = len(column) and pa.types.is_string(plain_type(column.type))
+    return (intake.sets(column, name, known) if text else column).combine_chunks()
+
+
+def _warn_of_cells(cells: pa.Array, name: str) -> None:
+    """Warn of missing sets and of empty texts."""
+    if cells.null_count:
+        warnings.warn(
+            DroppedRowsWarning("several-labels.sets-dropped", name=name, count=cells.null_count),
+            stacklevel=4,
         )
     import pyarrow.compute as pc
 
-    rows, given = _given_labels(column, known, separator, name)
-    places = pc.index_in(given, pa.array(known, pa.large_string()))
+    empty = pc.sum(pc.equal(cells, "")).as_py() if pa.types.is_string(cells.type) else 0
+    if empty:
+        warnings.warn(
+            QuietcrowdWarning("several-labels.cells-empty", name=name, count=empty), stacklevel=4
+        )
+
+
+def _which_labels(
+    cells: pa.Array,
+    known: tuple[str, ...],
+    separator: str | None,
+    name: str,
+    numbers: npt.NDArray[np.intp],
+    intake: Intake,
+) -> npt.NDArray[np.bool_]:
+    """Return a mask of the labels of each cell; `numbers` are the rows in messages."""
+    import pyarrow.compute as pc
+
+    rows, given = _given_labels(cells, known, separator, name, numbers)
+    given = intake.members(pa.chunked_array([given]), name, known, numbers[rows].tolist())
+    places = pc.index_in(given, pa.array(known, pa.string()))
     places = places.fill_null(-1).to_numpy().astype(np.intp)
     if (places < 0).any():
         stranger = int(np.argmin(places))
         raise AnswerError(
             "several-labels.label-unknown",
-            row=rows[stranger],
+            row=numbers[rows[stranger]],
             name=name,
             value=given[stranger].as_py(),
             known=", ".join(map(repr, known)),
         )
-    counts = np.bincount(rows * len(known) + places, minlength=len(column) * len(known))
+    counts = np.bincount(rows * len(known) + places, minlength=len(cells) * len(known))
     if counts.max(initial=0) > 1:
         row, place = divmod(int(np.argmax(counts > 1)), len(known))
         raise AnswerError(
             "several-labels.label-given-twice",
-            row=row,
+            row=numbers[row],
             name=name,
             known=known[place],
             count=counts.max(),
         )
-    return (counts > 0).reshape(len(column), len(known))
+    return (counts > 0).reshape(len(cells), len(known))
 
 
 def _given_labels(
-    column: pa.Array, known: tuple[str, ...], separator: str | None, name: str
+    column: pa.Array,
+    known: tuple[str, ...],
+    separator: str | None,
+    name: str,
+    numbers: npt.NDArray[np.intp],
 ) -> Held:
     import pyarrow.compute as pc
 
@@ -119,15 +170,17 @@ def _given_labels(
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
         if separator is not None:
             raise ParameterError("several-labels.separator-with-lists", name=name)
-    elif types.is_string(kind) or types.is_large_string(kind):
-        column = as_lists(column, known, separator, name)
+    elif types.is_string(kind):
+        column = as_lists(column, known, separator, name, numbers)
     elif len(column):
-        raise AnswerError("several-labels.not-labels", name=name, value=column[0].as_py())
+        raise AnswerError(
+            "several-labels.not-labels", row=numbers[0], name=name, value=column[0].as_py()
+        )
     else:
-        column = pa.array([], pa.list_(pa.large_string()))
+        column = pa.array([], pa.list_(pa.string()))
     rows = pc.list_parent_indices(column).to_numpy().astype(np.intp)
     try:
-        return rows, pc.list_flatten(column).cast(pa.large_string())
+        return rows, pc.list_flatten(column).cast(pa.string())
     except pa.ArrowException:
         held = column.type.value_type
         raise AnswerError("several-labels.lists-of-wrong-type", name=name, type=held) from None

@@ -3,6 +3,7 @@
 Empty cells are missing answers and leave no row.
 """
 
+import re
 import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -15,13 +16,16 @@ from attrs import frozen
 
 from quietcrowd.answer_errors import plain_type
 from quietcrowd.domains import Domain
-from quietcrowd.exceptions import AnswerError, DroppedRowsWarning
+from quietcrowd.exceptions import AnswerError, DroppedRowsWarning, QuietcrowdWarning
 from quietcrowd.frames import as_frame, column_of
 from quietcrowd.header_rows import MOST_ROWS, header_rows
 from quietcrowd.intake import Intake, check_ids, decoded
 from quietcrowd.times import times_to_compare
 from quietcrowd.wide_columns import Layout, Questions, find_layout, matches
-from quietcrowd.wide_labels import labels_of, of_one_type
+from quietcrowd.wide_labels import Columns, labels_of, of_one_type
+
+_EMAIL = r"^\s*[^@\s]+@[^@\s]+\.[^@\s]+\s*$"
+_NAME_END = re.compile(r"([-_./: \[]+[^-_./: \[]*|\d+)$")
 
 
 @frozen(kw_only=True, eq=False)
@@ -40,6 +44,8 @@ class LongRows:
         Questions that were read, and those that were not because only some have columns of options.
     empty : int
         Number of cells without an answer.
+    lone : tuple of str
+        Questions with empty cells and one answer, which may be options.
     dropped : mapping
         Numbers of dropped responses by reason.
     """
@@ -50,6 +56,7 @@ class LongRows:
     questions: Questions
     unread: Questions
     empty: int
+    lone: tuple[str, ...]
     dropped: Mapping[str, int]
 
 
@@ -87,6 +94,8 @@ def long_rows(
     labels = of_one_type({name: labels_of(table, name, chosen[name]) for name in chosen})
     filled = np.stack([_is_filled(column) for column in labels.values()])
     answered = np.asarray(filled.any(axis=0))
+    if questions is None:
+        _reject_emails(labels, filled)
     ids = _ids(table, layout, rows, answered).combine_chunks()
     if intake is not None and layout.id is not None:
         intake.ids(pa.chunked_array([ids]).filter(pa.array(answered)), layout.id, first=skipped)
@@ -109,6 +118,7 @@ def long_rows(
         questions=chosen,
         unread=unread,
         empty=int((~filled).sum()),
+        lone=_lone(labels, filled, chosen) if layout.by_worker and not sets else (),
         dropped=dropped,
     )
 
@@ -138,7 +148,7 @@ def answer_rows(
     reasons = "; ".join(f"{what}: {count:,}" for what, count in found.dropped.items() if count)
     if reasons:
         warnings.warn(DroppedRowsWarning("wide.rows-dropped", reasons=reasons), stacklevel=3)
-    warn_unread(found)
+    warn_uncertain(found)
     return found.table
 
 
@@ -150,11 +160,14 @@ def reject_sets(found: LongRows) -> None:
             raise AnswerError("wide.several-options", name=name, options=listed)
 
 
-def warn_unread(found: LongRows) -> None:
-    """Warn of questions that were not chosen by the caller and not read."""
+def warn_uncertain(found: LongRows) -> None:
+    """Warn of questions that were not chosen by the caller and not read, and of likely options."""
     if found.unread:
         names = ", ".join(map(repr, found.unread))
         warnings.warn(DroppedRowsWarning("wide.questions-unread", names=names), stacklevel=4)
+    if found.lone:
+        names = ", ".join(map(repr, found.lone))
+        warnings.warn(QuietcrowdWarning("wide.questions-of-one-answer", names=names), stacklevel=4)
 
 
 def _with_text_names(frame: Any) -> Any:
@@ -250,6 +263,40 @@ def _ids(
         raise AnswerError("answers.id-missing", row=row, name=layout.id, mark="")
     check_ids(column.filter(pa.array(answered)), layout.id)
     return column
+
+
+def _reject_emails(labels: Columns, filled: npt.NDArray[np.bool_]) -> None:
+    """Raise AnswerError if most cells of a column are addresses, which are not answers."""
+    for (name, column), answered in zip(labels.items(), filled, strict=True):
+        if pa.types.is_string(plain_type(column.type)):
+            count = pc.sum(pc.match_substring_regex(column, _EMAIL)).as_py() or 0
+            if 2 * count > answered.sum():
+                raise AnswerError("wide.emails-as-answers", name=name)
+
+
+def _lone(labels: Columns, filled: npt.NDArray[np.bool_], questions: Questions) -> tuple[str, ...]:
+    """Return questions that may be options, because each has one answer, and empty cells.
+
+    This must be true of all questions with names that differ only at the end.
+    """
+    groups: dict[str, list[int]] = {}
+    for place, name in enumerate(labels):
+        if questions[name] is None:
+            groups.setdefault(_NAME_END.sub("", name), []).append(place)
+    names, columns = list(labels), list(labels.values())
+    kinds = [_kinds(column, rows) for column, rows in zip(columns, filled, strict=True)]
+    return tuple(
+        names[place]
+        for group in groups.values()
+        if max(kinds[place] for place in group) == 1
+        and not filled[group].all()
+        and filled[group].sum(axis=1).max() > 1
+        for place in group
+    )
+
+
+def _kinds(column: pa.ChunkedArray, rows: npt.NDArray[np.bool_]) -> int:
+    return 0 if pa.types.is_list(column.type) else len(pc.unique(column.filter(pa.array(rows))))
 
 
 def _is_filled(column: pa.ChunkedArray) -> npt.NDArray[np.bool_]:

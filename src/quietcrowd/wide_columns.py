@@ -54,29 +54,35 @@ class Survey:
 
 
 _PERSON = r"(?i:prolific_?(?:pid|id))"
+_RESPONSE = "ResponseId|_recordId|Response ID"
 _DEVICE = "start|end|today|deviceid|username|phonenumber|simserial|subscriberid|audit"
 
 QUALTRICS = Survey(
     marks=(
-        "ResponseId|_recordId",
-        "(?:[Ss]tart|[Ee]nd|[Rr]ecorded)Date",
-        "[Ff]inished|[Ss]tatus|[Pp]rogress",
+        _RESPONSE,
+        "(?:[Ss]tart|[Ee]nd|[Rr]ecorded) ?Date",
+        "[Ff]inished|[Ss]tatus|[Pp]rogress|Response Type",
     ),
-    workers=(_PERSON, "ResponseId|_recordId"),
-    others=r"(?:[Ss]tart|[Ee]nd|[Rr]ecorded)Date|[Ss]tatus|[Ii][Pp]Address|[Pp]rogress|[Ff]inished"
-    r"|[Dd]uration(?: \(in seconds\))?|ResponseId|_recordId|[Rr]ecipient\w+|[Ee]xternal\w*Reference"
-    r"|[Ll]ocation(?:Latitude|Longitude)|[Dd]istributionChannel|[Uu]serLanguage|Q_[A-Za-z]\w+"
+    workers=(_PERSON, _RESPONSE),
+    others=rf"(?:[Ss]tart|[Ee]nd|[Rr]ecorded) ?Date|[Ss]tatus|Response Type|[Ii][Pp] ?Address"
+    rf"|[Pp]rogress|[Ff]inished|[Dd]uration(?: \(in seconds\))?|{_RESPONSE}|[Rr]ecipient[\w ]+"
+    r"|[Ee]xternal[\w ]*Reference|[Ll]ocation ?(?:Latitude|Longitude)|[Dd]istribution ?Channel"
+    r"|[Uu]ser ?Language|Q_[A-Za-z]\w+|.* - Text"
     r"|.*_(?:TEXT|NPS_GROUP|DO(?:_\w+)?|First Click|Last Click|Page Submit|Click Count)",
-    time="[Rr]ecordedDate|[Ee]ndDate",
+    time="[Rr]ecorded ?Date|[Ee]nd ?Date",
     rejected=(
         ("[Ff]inished", "0|[Ff]alse|FALSE", "responses that were not finished"),
-        ("[Ss]tatus", "1|2|9|17|.*(?:Preview|Test)", "previews and tests"),
+        ("[Ss]tatus|Response Type", "1|2|9|17|.*(?:Preview|Test)", "previews and tests"),
     ),
 )
 
 _FORMS = Survey(
     first="Timestamp|Horodateur|Zeitstempel|Marca temporal",
-    workers=(_PERSON, "Email [Aa]ddress|Username|Adresse e-mail|E-Mail-Adresse"),
+    workers=(
+        _PERSON,
+        "Email [Aa]ddress|Adresse e-mail|E-Mail-Adresse|Dirección de correo electrónico"
+        "|Username|Nom d.utilisateur|Nutzername|Nombre de usuario",
+    ),
     others="Timestamp|Horodateur|Zeitstempel|Marca temporal",
     time="Timestamp|Horodateur|Zeitstempel|Marca temporal",
 )
@@ -103,10 +109,10 @@ SURVEYS = (
         options="/",
     ),
     Survey(  # a quiz of Google Forms
-        marks=("Total score",),
+        marks=("Total score|Score",),
         first=_FORMS.first,
         workers=_FORMS.workers,
-        others=rf"{_FORMS.others}|Total score|.* \[(?:Score|Feedback)\]",
+        others=rf"{_FORMS.others}|Total score|Score|.* \[(?:Score|Feedback)\]",
         time=_FORMS.time,
     ),
     _FORMS,
@@ -254,6 +260,8 @@ def _qualtrics_questions(names: Sequence[str], import_ids: ImportIds) -> Questio
             found[name] = None
             continue
         question = name.removesuffix(f"_{choice}")
+        if question == name:  # a text
+            question = name.rpartition(" - ")[0].removesuffix(" - Selected Choice") or name
         found[question] = {**(found.get(question) or {}), str(choice): name}
     return dict(found)
 

@@ -366,13 +366,38 @@ def test_options_are_a_quoted_list_and_may_contain_the_separator(run):
     )
 
 
+def test_a_label_that_was_split_is_reported(run):
+    sets = ["Cheap, but slow, Nice", "Nice", "", "Cheap, but slow"]
+    write_table(pd.DataFrame({"task": "a", "worker": list("uvwx"), "label": sets}), "a.csv")
+    text = "'Cheap' and 'but slow' always occur together. If they are one label, quote it: "
+    status, _, errors = run("convert", "a.csv", "--multi-label", "Cheap, but slow,Nice")
+    assert (status, text + """--multi-label '"Cheap, but slow",...'""" in errors) == (0, True)
+    assert errors.count("always occur together") == 1
+    status, _, errors = run("convert", "a.csv", "--multi-label", '"Cheap, but slow",Nice')
+    assert (status, "always" in errors) == (0, False)
+
+
+def test_missing_sets_have_no_rows_and_empty_cells_are_sets(run, tmp_path):
+    (tmp_path / "a.csv").write_text('task,worker,label\na,u,"cat,dog"\na,v,NA\na,w,\na,x,-\n')
+    status, output, errors = run(
+        "convert", "a.csv", "--multi-label", "cat,dog", "--missing", "NA,-"
+    )
+    assert status == 0
+    assert "column 'label': missing sets: 2. Their rows are dropped." in errors
+    assert "column 'label': empty cells: 1. Each is read as a set without labels" in errors
+    assert read_csv(output) == [
+        *(["a: cat", "u", "yes"], ["a: cat", "w", "no"]),
+        *(["a: dog", "u", "yes"], ["a: dog", "w", "no"]),
+    ]
+
+
 def test_questions_that_a_platform_marks_as_not_answered_have_no_rows(run, batch):
     head = "id,submitdate,lastpage,startlanguage,Pets[cat],Pets[dog]\n"
     rows = "1,2026-01-01,1,en,Yes,No\n2,2026-01-01,1,en,N/A,N/A\n3,2026-01-01,1,en,No,No\n"
     (batch / "survey.csv").write_text(head + rows)
     status, output, errors = run("convert", "survey.csv", "--multi-label", "cat,dog")
     assert status == 0
-    assert "survey.csv: dropped rows: questions not answered: 1" in errors
+    assert "column 'label': missing sets: 1. Their rows are dropped." in errors
     assert read_csv(output) == [
         ["Pets: cat", 1, "yes"],
         ["Pets: cat", 3, "no"],

@@ -5,7 +5,7 @@ It also creates stores, and describes files.
 
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,7 @@ from quietcrowd.formats.answers import (
     read_comparisons,
     read_scored_truths,
 )
-from quietcrowd.formats.columns import Choice, in_named_order, resolve, warn_left_out
+from quietcrowd.formats.columns import Choice, in_named_order, resolve
 from quietcrowd.formats.csv import count_formulas
 from quietcrowd.formats.decimals import with_decimal_points
 from quietcrowd.formats.files import check_new, require_no_overwriting, sidecar
@@ -233,9 +233,11 @@ class Convert(WideOptions, StoreOptions, DescriptionOptions):
             return table, what
         if what != "answer":
             raise ParameterError("commands.multi-label-needs-answers", source=source)
-        return _questions_of(
-            source, self.from_format, table, self.multi_label, self.separator
-        ), what
+        marks = options.missing_marks(self.missing)
+        questions = _questions_of(
+            source, self.from_format, table, self.multi_label, self.separator, marks
+        )
+        return questions, what
 
 
 def _convert_reports(
@@ -342,26 +344,32 @@ def _print_other_columns(source: Path, file_format: str | None, columns: Sequenc
 
 
 def _questions_of(
-    source: Path, file_format: str | None, table: pa.Table, labels: str, separator: str | None
+    source: Path,
+    file_format: str | None,
+    table: pa.Table,
+    labels: str,
+    separator: str | None,
+    missing: list[str],
 ) -> pa.Table:
     """Convert answers that are sets of labels to "no" and "yes" per label; print the privacy loss.
 
-    In a table without types an empty cell is an empty set. Questions that a platform's file marks
-    as not answered are dropped.
+    In a table without types an empty cell is an empty set.
     """
-    if read_names(source, file_format) is None:
-        answered = table.filter(pc.is_valid(table["label"]))
-        warn_left_out(source, {"questions not answered": len(table) - len(answered)})
-        table = answered
     known, column, hint = options.split(labels), table["label"], ""
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         if separator is None:
             hint = f" Labels are separated by {SEPARATOR!r}; --separator sets another separator."
             separator = SEPARATOR
-        if find_format(source, file_format).name not in LIST_FORMATS:
+        typed = find_format(source, file_format).name in LIST_FORMATS
+        if not typed and read_names(source, file_format) is not None:
             table = table.set_column(2, "label", pc.fill_null(column, ""))
+        for one, other in _always_joined(table["label"], known, separator):
+            note(
+                f"{one!r} and {other!r} always occur together. If they are one label, quote it: "
+                f"--multi-label '\"{one}{separator} {other}\",...'"
+            )
     try:
-        answers = Answers.from_label_sets(table, known, separator=separator)
+        answers = Answers.from_label_sets(table, known, separator=separator, missing=missing)
     except AnswerError as error:
         raise AnswerError(
             "commands.in-source-with-hint", source=source, error=error, hint=hint
@@ -371,3 +379,17 @@ def _questions_of(
         f"worker's privacy loss for it is {len(known)} times the epsilon of one answer."
     )
     return answers.to_frame("pyarrow")
+
+
+def _always_joined(
+    cells: pa.ChunkedArray, labels: Sequence[str], separator: str
+) -> list[tuple[str, str]]:
+    """Return adjacent labels that only occur one after the other, like a label that was split."""
+    texts = pc.unique(cells).drop_null().to_pylist()
+    parts = [[part.strip() for part in text.split(separator)] for text in texts]
+    return [
+        pair
+        for pair in pairwise(labels)
+        if any(pair in pairwise(one) for one in parts)
+        and all(pair in pairwise(one) for one in parts if not {*pair}.isdisjoint(one))
+    ]

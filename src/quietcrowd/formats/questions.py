@@ -1,6 +1,6 @@
 """Choice of one question in an export of several projects, by its key or its text."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from attrs import frozen
@@ -63,12 +63,12 @@ def choose_question(
             "formats.field-unknown",
             path=path,
             wanted=wanted,
-            known=_listed(counts),
+            known=_listed(counts, counts),
             suggestion=did_you_mean(str(wanted), names),
         ).about(_by_name(counts))
     one_question = len({(one.project, one.key) for one in meant}) == 1
     if not one_question or (wanted is None and len(meant) > 1):
-        known = _listed({one: counts[one] for one in meant})
+        known = _listed(meant, counts)
         error = QuestionError("formats.field-ambiguous", path=path, known=known)
         raise error.about(_by_name(counts))
     return frozenset(meant)
@@ -78,16 +78,21 @@ def _by_name(counts: Mapping[Question, int]) -> dict[str, int]:
     """Return numbers of answers by names that select one question."""
     found: dict[str, int] = {}
     for one, count in counts.items():
-        alike = {(other.project, other.key) for other in counts if other.has_name(one.name)}
-        name = one.name if len(alike) == 1 else f"{one.project} / {one.key}"
+        name = _unique_name(one, counts)
         found[name] = found.get(name, 0) + count
     return found
 
 
-def _listed(counts: Mapping[Question, int]) -> str:
+def _unique_name(one: Question, questions: Iterable[Question]) -> str:
+    """Return the name, with the id of the project if its title is that of another."""
+    alike = {(other.project, other.key) for other in questions if other.has_name(one.name)}
+    return one.name if len(alike) == 1 else f"{one.project} / {one.key}"
+
+
+def _listed(questions: Iterable[Question], counts: Mapping[Question, int]) -> str:
     return ", ".join(
-        f"{one.name!r} ({shorten(one.text)!r}, answers: {count:,})"
+        f"{_unique_name(one, counts)!r} ({shorten(one.text)!r}, answers: {counts[one]:,})"
         if one.text
-        else f"{one.name!r} (answers: {count:,})"
-        for one, count in counts.items()
+        else f"{_unique_name(one, counts)!r} (answers: {counts[one]:,})"
+        for one in questions
     )

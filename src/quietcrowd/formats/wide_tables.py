@@ -6,7 +6,7 @@ from typing import Any
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.formats.columns import warn_left_out
 from quietcrowd.formats.registry import read_columns
-from quietcrowd.wide import LongRows, long_rows, warn_unread
+from quietcrowd.wide import LongRows, long_rows, warn_uncertain
 
 
 def read_wide(path: Path, *, file_format: str | None = None, **choice: Any) -> LongRows:
@@ -25,5 +25,5 @@ def rows_of(path: Path, table: Any, **choice: Any) -> LongRows:
         raise FormatError("formats.in-file", path=path, error=error) from None
     includes = "convert --include-rejected includes them"
     warn_left_out(path, {f"{what} ({includes})": found.dropped[what] for what in found.dropped})
-    warn_unread(found)
+    warn_uncertain(found)
     return found

@@ -57,9 +57,14 @@ def test_python_reads_the_same_answers(data_set):
 
 @pytest.mark.parametrize(
     ("labels", "workers"),
-    [("[0, 1]", '["a", "b"]'), ("[0, 1]", "['a', 'b']"), ("['x', \"y's\"]", '["a", "b"]')],
+    [
+        ("[0, 1]", '["a", "b"]'),
+        ("[0, 1]", "['a', 'b']"),
+        ("['x', \"y's\"]", '["a", "b"]'),
+        ("['x' \"y's\"]", "['a'\n 'b']"),
+    ],
 )
-def test_a_list_in_csv_is_json_or_python(tmp_path, labels, workers):
+def test_a_list_in_csv_is_json_or_python_or_numpy(tmp_path, labels, workers):
     path = tmp_path / "train.csv"
     cells = [f'"{cell.replace(chr(34), 2 * chr(34))}"' for cell in (labels, workers)]
     path.write_text(f"text,labels,annotators\n{'[x'},{','.join(cells)}\n")

@@ -101,6 +101,20 @@ def test_unticked_options_may_be_no_and_questions_not_asked_have_no_set(tmp_path
     assert [row["label"] for row in sets(path)] == labels
 
 
+@pytest.mark.parametrize("tick", ["1", "Ja", "X", "Oui"])
+def test_any_text_may_be_a_tick(tmp_path, tick):
+    rows = (f'"1";{DONE}"t";"{tick}";""', f'"2";{DONE}"u";"{tick}";"{tick}"')
+    path = survey(tmp_path / "s.csv", PETS, *rows)
+    assert [row["label"] for row in sets(path, choice=Choice(sets=True))] == [
+        *(["cat"], ["cat", "dog"])
+    ]
+    with pytest.raises(FormatError, match=r"column 'label' has list<.*--multi-label"):
+        read(path)
+    path = survey(tmp_path / "t.csv", PETS[:1], f'"1";{DONE}"t";"{tick}"', f'"2";{DONE}"u";""')
+    with pytest.warns(QuietcrowdWarning, match="only empty cells for 'Pets': 1"):
+        assert [row["label"] for row in sets(path, choice=Choice(sets=True))] == [["cat"], []]
+
+
 @pytest.mark.parametrize("cells", [["Y;N", "Y;"], ["Yes;Uncertain"], ["1;2"], ["Yes;N"]])
 def test_an_array_stays_an_array(tmp_path, cells):
     rows = [f'"{place}";{DONE}"{place}";{cell}' for place, cell in enumerate(cells)]

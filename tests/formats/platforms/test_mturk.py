@@ -286,6 +286,16 @@ def test_one_checkbox_of_several_is_a_question(tmp_path):
     assert labels(path, "choice", sets=True) == [["cat", "dog"]]
 
 
+def test_checkboxes_without_values_have_the_names_of_labels(tmp_path):
+    rows = (["true", "false", "x"], ["true", "true", "y"], ["false", "false", "z"])
+    path = answered(tmp_path / "a.csv", ("cat.on", "dog.on", "text"), *rows)
+    assert labels(path, "choice", sets=True) == [["cat"], ["cat", "dog"], []]
+    assert labels(path, "dog.on") == ["false", "true", "false"]
+    other = answered(tmp_path / "b.csv", ("cat.on", "cat.off", "dog.on"), *rows[:0])
+    with pytest.raises(FormatError, match=r"several questions, 'cat', 'dog\.on'"):
+        labels(other)
+
+
 def test_empty_separators_are_text(tmp_path):
     path = answered(tmp_path / "b.csv", ["note"], ["a||b"], ["|"])
     assert labels(path) == ["a||b", "|"]

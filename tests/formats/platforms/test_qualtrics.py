@@ -69,6 +69,13 @@ def test_an_id_of_a_person_may_repeat_and_the_last_response_is_the_latest(tmp_pa
     assert read(path, duplicates="first") == [["Q1", "5f01", "no"]]
 
 
+def test_the_row_of_import_ids_may_be_missing(tmp_path):
+    path = tmp_path / "q.csv"
+    row = f"{DAY}1,{DAY}1,IP Address,True,R_1,yes,no,x"
+    path.write_text("\n".join([",".join(NAMES), ",".join(TEXTS), row]), encoding="utf-8")
+    assert read(path, field="Q1") == [["Q1", "R_1", "yes"]]
+
+
 def test_options_with_columns_are_a_set(tmp_path):
     path = survey(
         tmp_path / "q.csv",

@@ -2,12 +2,10 @@
 
 One column has the labels of each annotator, and a parallel column has their ids. Both may be
 members of one column of objects, as in ``annotators.label`` and ``annotators.annotator_id``. In CSV
-a list is written as JSON or by Python. Lists without ids, and counts per label, do not say who
-answered, and are rejected: a position in a list is not a person.
+a list is written as JSON, by Python or by numpy. Lists without ids, and counts per label, do not
+say who answered, and are rejected: a position in a list is not a person.
 """
 
-import ast
-import contextlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +26,7 @@ from quietcrowd.formats.columns import (
     reject_truths,
 )
 from quietcrowd.formats.jsonl import read_objects
-from quietcrowd.validation import parse_json
+from quietcrowd.label_cells import parse_list
 
 NAME = "Hugging Face data set"
 
@@ -131,12 +129,7 @@ def _looks_like_list(cell: Any) -> bool:
 
 def _parsed(cell: Any) -> Any:
     """Return a list that a cell of CSV contains, or None."""
-    if not isinstance(cell, str):
-        return cell
-    for parse in (parse_json, ast.literal_eval):
-        with contextlib.suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-            return parse(cell)
-    return None
+    return parse_list(cell) if isinstance(cell, str) else cell
 
 
 def _list(path: Path, row: int, name: str, cell: Any) -> list[Any]:

@@ -2,8 +2,9 @@
 
 A worker is the token or the response's number, and a task is a question. Subquestions
 ``G1Q2[SQ001]`` form the field ``G1Q2``. In an array each is a task. In a multiple-choice question
-the labels are the ticked subquestions, and the field is the task. Other questions form the field
-``questions``. Headings may be codes, texts or both: ``G1Q2[SQ001]``, ``Which pets? [Cat]`` or
+the labels are the ticked subquestions, and the field is the task. The text of a tick depends on the
+language and the options of the export. Other questions form the field ``questions``. Headings may
+be codes, texts or both: ``G1Q2[SQ001]``, ``Which pets? [Cat]`` or
 ``G1Q2[SQ001]. Which pets? [Cat]``.
 """
 
@@ -74,7 +75,8 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     responses = table.filter(_filled(table[date]))
     cells = {name: responses[column].combine_chunks() for name, column in fields[field].items()}
     options = {name: cells[name] for name in cells if not _is_text(field, name, ticks=True)}
-    ticks = field != SINGLE and bool(options) and _are_ticks(options)
+    ticked = _ticked(options, sets=choice.sets) if field != SINGLE and options else ()
+    ticks = bool(ticked)
     answers = {name: cells[name] for name in cells if not _is_text(field, name, ticks=ticks)}
     counts = {
         f"texts in {fields[field][name]!r}": pc.sum(_filled(cells[name])).as_py() or 0
@@ -83,7 +85,7 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     }
     warn_left_out(path, {"responses not submitted": len(table) - len(responses), **counts})
     if ticks:
-        answers = {field: _sets(path, field, answers)}
+        answers = {field: _sets(path, field, answers, ticked)}
     rows = pa.table(
         {
             "task": pa.array(
@@ -146,21 +148,28 @@ def _is_text(field: str, name: str, *, ticks: bool) -> bool:
     return ticks and (name == "Other" or name.endswith("[Comment"))
 
 
-def _are_ticks(cells: Cells) -> bool:
-    """Return whether cells are ticks, without missing answers to single options."""
+def _ticked(cells: Cells, *, sets: bool) -> tuple[str, ...]:
+    """Return the texts of ticks, without missing answers to single options, or none in an array.
+
+    Any text is a tick if it is the only one and a response has it for some of the options. If
+    `sets`, some cells must be empty, but not in the same response.
+    """
     found = {cell for column in cells.values() for cell in pc.unique(column).to_pylist()}
     found -= {None, *_NOT_ASKED}
-    if found <= {_TICKED[0]} or found <= {_TICKED[1]}:
-        return bool(found)
-    if not any(found <= set(pair) for pair in zip(_TICKED, _UNTICKED, strict=True)):
-        return False
     blank = _matches(cells, _NOT_ASKED)
-    return bool((blank.all(axis=1) == blank.any(axis=1)).all())
+    partly = bool((blank.all(axis=1) != blank.any(axis=1)).any())
+    if not found:
+        return ()
+    if len(found) == 1 and not found <= {*_UNTICKED}:
+        certain = partly or (sets and bool(blank.any())) or found <= {*_TICKED}
+        return tuple(found) if certain else ()
+    pairs = zip(_TICKED, _UNTICKED, strict=True)
+    return _TICKED if not partly and any(found <= set(pair) for pair in pairs) else ()
 
 
-def _sets(path: Path, field: str, cells: Cells) -> pa.Array:
+def _sets(path: Path, field: str, cells: Cells, texts: Sequence[str]) -> pa.Array:
     """Return the ticked options of each response, or None if the question was not asked."""
-    ticked = _matches(cells, _TICKED)
+    ticked = _matches(cells, texts)
     blank = [bool(row.all()) for row in _matches(cells, _NOT_ASKED)]
     marked = _matches(cells, (*_UNTICKED, "N/A")).any()  # otherwise empty means not ticked, too
     if any(blank) and not marked:

@@ -24,7 +24,7 @@ from quietcrowd.formats.columns import (
     reject_truths,
     warn_left_out,
 )
-from quietcrowd.formats.forms import BLANK, Form, answer_table, fields_of, split_texts
+from quietcrowd.formats.forms import BLANK, BUTTONS, Form, answer_table, fields_of, split_texts
 from quietcrowd.formats.times import time_column
 
 NAME = "MTurk batch results"
@@ -53,6 +53,9 @@ _BETWEEN = "|"
 
 Columns: TypeAlias = Mapping[str, Sequence[Any]]
 """The answers of each field, one per assignment; None if missing."""
+
+_ON = "on"
+"""The option of a checkbox without a value."""
 
 _TRUTH = {"true": True, "false": False, "": False}
 
@@ -159,25 +162,31 @@ def _form(path: Path, place: str, cell: str | None) -> Form:
 def _with_options_joined(columns: Columns) -> dict[str, Sequence[Any]]:
     """Join columns ``field.option`` of radio buttons or checkboxes to one field.
 
-    In a row without any cell the field is missing, or `BLANK` if no cell is ``false``.
+    Checkboxes with only names, such as ``cat.on``, become the field `BUTTONS`. In a row without any
+    cell the field is missing, or `BLANK` if no cell is ``false``.
     """
-    groups: dict[str, dict[str, Sequence[Any]]] = {}
+    groups: dict[str, dict[str, str]] = {}
     for name, cells in columns.items():
         field, point, option = name.rpartition(".")
         if point and option and all(_is_truth(cell) for cell in cells):
-            groups.setdefault(field, {})[option] = cells
+            groups.setdefault(field, {})[option] = name
+    boxes = {field: options[_ON] for field, options in groups.items() if list(options) == [_ON]}
     groups = {
         field: options
-        for field, options in groups.items()
+        for field, options in {BUTTONS: boxes, **groups}.items()
         if len(options) > 1 and field not in columns
     }
+    owners = {name: field for field, options in groups.items() for name in options.values()}
     joined: dict[str, Sequence[Any]] = {}
     for name, cells in columns.items():
-        field, _, option = name.rpartition(".")
-        if option not in groups.get(field, {}):
-            joined[name] = cells
-        elif field not in joined:
-            joined[field] = _options(groups[field])
+        field = owners.get(name, name)
+        if field not in joined:
+            options = groups.get(field)
+            joined[field] = (
+                cells
+                if options is None
+                else _options({option: columns[box] for option, box in options.items()})
+            )
     return joined
 
 
