@@ -12,7 +12,7 @@ import pyarrow as pa
 from quietcrowd.domains import FiniteDomain, NumericDomain, as_numbers
 from quietcrowd.exceptions import AnswerError, DroppedRowsWarning
 from quietcrowd.frames import TRUTH_ALIASES, as_frame, column_of, positions_by_text
-from quietcrowd.intake import Intake
+from quietcrowd.intake import Intake, decoded
 
 UNKNOWN = -1
 """Code of a label that is not known."""
@@ -34,9 +34,10 @@ class KnownTruthError(AnswerError):
         place = "truths" if self.row is None else f"truths, row {self.row}"
         return f"{place}: {super().__str__()}{self.advice}"
 
-    def in_file(self, path: object) -> AnswerError:
-        """Return the error for truths from a file."""
-        place = path if self.row is None else f"{path}: row {self.row} (the first is row 0)"
+    def in_file(self, path: object, line: str | None = None) -> AnswerError:
+        """Return the error for truths from a file, in which the row is `line`."""
+        row = line or f"row {self.row} (the first is row 0)"
+        place = path if self.row is None else f"{path}: {row}"
         return AnswerError("answers.gold-in-file", place=place, problem=super().__str__())
 
 
@@ -79,38 +80,58 @@ class MatchedTruths:
 
     def codes(self, domain: FiniteDomain) -> npt.NDArray[Any]:
         """Return the truths' positions in the domain; raise KnownTruthError if one is outside."""
-        codes, inside = domain.encode(Intake().encoded(self.labels, "label", domain.labels))
+        labels = Intake().encoded(self.labels, "label", domain.labels)
+        codes, inside = domain.encode(labels)
         if not inside.all():
-            numbers = isinstance(domain, NumericDomain)
-            raise self._outside(
-                int(np.argmin(inside)),
-                f"outside the domain {domain.describe()}"
-                + ". For other truths use a method for numbers, such as Mean "
-                "(on the command line: --method mean)" * numbers,
+            row = int(np.argmin(inside))
+            if labels[row].as_py() is None:
+                raise self._missing(row)
+            method = (
+                " For other truths use a method for numbers, such as Mean "
+                "(on the command line: --method mean)." * isinstance(domain, NumericDomain)
+            )
+            raise KnownTruthError(
+                "answers.gold-outside",
+                row=int(self._rows[row]),
+                task=self._task(row),
+                value=self.labels[row].as_py(),
+                domain=domain.describe(),
+                method=method,
             )
         return codes
 
     def numbers(self) -> npt.NDArray[np.float64]:
         """Return the truths as numbers; raise KnownTruthError if one is not finite."""
-        numbers = as_numbers(self.labels)
+        labels = decoded(Intake().encoded(self.labels, "label"))
+        numbers = as_numbers(labels)
         if not np.isfinite(numbers).all():
-            raise self._outside(int(np.argmin(np.isfinite(numbers))), "not a finite number")
+            row = int(np.argmin(np.isfinite(numbers)))
+            if labels[row].as_py() is None:
+                raise self._missing(row)
+            raise KnownTruthError(
+                "answers.gold-not-a-number",
+                row=int(self._rows[row]),
+                task=self._task(row),
+                value=labels[row].as_py(),
+            )
         return numbers
 
     def given(self) -> pa.Array:
         """Return the truths as given; raise KnownTruthError if one is missing."""
         labels = self.labels.combine_chunks()
         if labels.null_count:
-            raise self._outside(labels.is_null().index(True).as_py(), "")
+            raise self._missing(labels.is_null().index(True).as_py())
         return labels
 
-    def _outside(self, row: int, what: str) -> KnownTruthError:
+    def _missing(self, row: int) -> KnownTruthError:
         value = self.labels[row].as_py()
-        if value is None:
-            return KnownTruthError("answers.gold-missing", row=int(self._rows[row]))
+        mark = f", because {value!r} marks a missing value" if value else ""
         return KnownTruthError(
-            "answers.gold-outside", row=int(self._rows[row]), value=value, problem=what
+            "answers.gold-missing", row=int(self._rows[row]), task=self._task(row), mark=mark
         )
+
+    def _task(self, row: int) -> Any:
+        return self.of_tasks[int(self.tasks[row])].as_py()
 
 
 def _places(names: pa.ChunkedArray, tasks: pa.Array) -> npt.NDArray[np.intp]:

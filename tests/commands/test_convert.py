@@ -149,7 +149,7 @@ def test_other_columns_are_told(run, batch):
         (("batch.csv", "a.csv", "--from", "csv"), "column 'task' is missing"),
         (("batch.csv", "a.csv", "--from", "label-studio"), "cannot be read as Label Studio JSON"),
         (("batch.csv", "a.csv", "--from", "toloka"), "no column OUTPUT:"),
-        (("batch.csv", "a.csv", "--columns", "a,b,c"), "not with --columns"),
+        (("batch.csv", "a.csv", "--columns", "a,b,c"), "name columns that it has"),
         (("batch.csv", "a.csv", "--columns", "a"), "--columns must be three names"),
         (("truths.csv", "a.csv", "--columns", "task,x,label"), "of answers, not of truths"),
         (("empty.csv", "a.csv"), "empty.csv: this cannot be read as CSV"),

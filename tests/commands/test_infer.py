@@ -83,17 +83,29 @@ def test_known_truths_of_other_tasks_are_named_and_left_out(run, folder, tmp_pat
     [
         (
             "task,label\nnone,no\nx,yes\n",
-            "known.csv: row 0 (the first is row 0): task 'none' is not in the answers, and "
+            "known.csv: line 2 of the file: task 'none' is not in the answers, and "
             "neither is any other task. Use the task names of the answers\n",
         ),
         (
             "task,label\n0,maybe\n",
-            "known.csv: row 0 (the first is row 0): 'maybe' is outside the domain 'no', 'yes'",
+            "known.csv: line 2 of the file: the truth of task "
+            "'0', 'maybe', is outside the domain 'no', 'yes'. Correct it, or delete the row.\n",
         ),
-        ("task,label\n0,\n", "row 0 (the first is row 0): the truth is missing"),
+        (
+            "task,label\n\n0,\n",
+            "line 3 of the file: the truth of task '0' is missing. Delete the row\n",
+        ),
+        (
+            "task,label\n0,NA\n",
+            "the truth of task '0' is missing, because 'NA' marks a missing value. Delete the row",
+        ),
+        (
+            'task,label\n0,""\n',
+            "line 2 of the file: the truth of task '0' is missing. Delete the row\n",
+        ),
         (
             "task,label\n0,yes\n0,yes\n",
-            "known.csv: row 1 (the first is row 0): task '0' occurs 2 times",
+            "known.csv: line 3 of the file: task '0' occurs 2 ",
         ),
         ("task,said\n0,yes\n", "column 'label' is missing"),
         ("item,label\n0,yes\n", "column 'task' is missing"),

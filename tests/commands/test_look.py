@@ -42,6 +42,10 @@ IMPORT_IDS = ",".join(
     for one in ("startDate", "finished", "_recordId", "QID1", "QID2")
 )
 FILES = {
+    "json": (
+        "a.json",
+        json.dumps([{"task": "t", "worker": who, "label": "cat"} for who in ("u", "v")]),
+    ),
     "prodigy": (
         "a.jsonl",
         jsonl(
@@ -423,7 +427,7 @@ def test_an_unknown_suffix(looked, tmp_path):
         ("a.csv", b"", "cannot be read as CSV"),
         ("a.bin", bytes(range(256)), "is not UTF-8"),
         ("a.sav", b"", "Save it as CSV in SPSS"),
-        ("a.json", b'[{"task": 1, "worker": 2, "label": 3}]', "the id is missing"),
+        ("a.json", b'[{"id": null, "annotations": []}]', "the id is missing"),
         (
             "a.jsonl",
             b'{"id": 1, "text": "x", "annotations": [{"label": 7, "start_offset": 0, "user": 1}]}',

@@ -46,7 +46,7 @@ def test_known_truths(run, store, tmp_path):
     gold.write_text("task,label\n99,no\n")
     status, _, errors = run("infer", store, "-o", tmp_path / "v.parquet", "--gold", gold)
     assert status == 2
-    assert "gold.csv: row 0 (the first is row 0): task '99' is not in the answers" in errors
+    assert "gold.csv: line 2 of the file: task '99' is not in the answers" in errors
 
 
 def test_simulated_reports_are_called_so(run, reports, tmp_path):

@@ -45,7 +45,10 @@ def test_constant_guess():
     [
         (TRUTHS.assign(task=["7", "8", "9"]), "row 0: task '7' is not in the answers"),
         (TRUTHS.assign(task=["3", "3", "2"]), "task 3 occurs 2 times"),
-        (TRUTHS.assign(label=["a", "b", "c"]), "row 2: 'c' is outside the domain"),
+        (
+            TRUTHS.assign(label=["a", "b", "c"]),
+            "row 2: the truth of task 2, 'c', is outside the domain",
+        ),
         (TRUTHS.iloc[:0], "there are no known truths"),
         (TRUTHS.drop(columns="label"), "column 'label' is missing"),
     ],
@@ -120,8 +123,9 @@ def test_a_constant_has_no_correlation():
 @pytest.mark.parametrize(
     ("label", "told"),
     [
-        (None, "the truth is missing"),
-        *((label, ".* not a finite number") for label in (float("nan"), "x", float("inf"))),
+        (None, "the truth of task 2 is missing. Delete the row"),
+        (float("nan"), "the truth of task 2 is missing, because 'nan' marks a missing value"),
+        *((label, ".* not a finite number") for label in ("x", float("inf"))),
     ],
 )
 def test_truths_that_are_no_numbers(label, told):

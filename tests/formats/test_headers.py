@@ -72,4 +72,22 @@ def test_a_first_row_of_data_is_an_error(tmp_path, text):
 
 @pytest.mark.parametrize("header", [["item", "1", "2"], ["q", "a", "b"], [""], []])
 def test_other_headers_are_no_data(tmp_path, header):
-    check_header(tmp_path, header, [["x", "1", "2"], ["1"], []])
+    check_header(tmp_path, header, [["x", "1", "2"][: len(header)], ["1"], []], 3)
+
+
+@pytest.mark.parametrize(
+    "above", ["My title\n", "My title\n\n", "My title,,\n", "# by us\n", "# a, b\n"]
+)
+def test_a_title_is_not_a_header(tmp_path, above):
+    (tmp_path / "a.csv").write_text(f"{above}task,worker,label\nt1,ann,yes\n")
+    with pytest.raises(FormatError, match=r"names of the columns, but it contains '(My|#) "):
+        qc.read_answers(tmp_path / "a.csv", DOMAIN)
+
+
+def test_columns_without_a_name_are_not_named(tmp_path):
+    (tmp_path / "a.txt").write_text("| item | rater | said |\n|---|---|---|\n| t | a | yes |\n")
+    with pytest.raises(qc.exceptions.AnswerError, match="there are ' item ', ' rater ', ' said '"):
+        qc.read_answers(tmp_path / "a.txt", DOMAIN)
+    (tmp_path / "a.csv").write_text("item,item,said\nt,a,yes\n")
+    with pytest.raises(qc.exceptions.AnswerError, match="there are 'item', 'said'"):
+        qc.read_answers(tmp_path / "a.csv", DOMAIN)

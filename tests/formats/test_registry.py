@@ -254,6 +254,7 @@ HEADERS = {
     "kili.json": b'[{"externalId": 1, "labels": [{"jsonResponse": ',
     "appen.csv": b"_unit_id,_worker_id,animal,animal_gold\n",
     "sagemaker.manifest": b'{"source": "a", "b": 1, "b-metadata": ',
+    "rows.json": b'[{"task": 1, "worker": 2, "label": ',
     "mturk-api.json": b'{"Assignments": [{"HITId": "a", "Answer": ',
 }
 

@@ -18,7 +18,6 @@ from quietcrowd.commands import options
 from quietcrowd.commands.declare import argument, command, given_options, option, option_group
 from quietcrowd.commands.describe import describe_file
 from quietcrowd.commands.files import (
-    LIST_FORMATS,
     STREAM,
     check_label_config,
     from_stdin,
@@ -42,7 +41,7 @@ from quietcrowd.formats.decimals import with_decimal_points
 from quietcrowd.formats.files import check_new, require_no_overwriting, sidecar
 from quietcrowd.formats.headers import are_numbers
 from quietcrowd.formats.platforms.label_studio_config import write_label_config
-from quietcrowd.formats.registry import find_format, holds_truths, read_names, read_note
+from quietcrowd.formats.registry import find_format, format_of, holds_truths, read_names, read_note
 from quietcrowd.formats.reports import RANDOMISED, write_reports
 from quietcrowd.frames import as_frame, column_of
 from quietcrowd.intake import Intake, decoded
@@ -337,7 +336,7 @@ def _of_comparisons(source: Path, file_format: str | None, columns: str) -> bool
 
 
 def _print_other_columns(source: Path, file_format: str | None, columns: Sequence[str]) -> None:
-    names = read_names(source, file_format) or []
+    names = read_names(source, file_format, columns) or []
     others = [name for name in names if name not in resolve(source, names, columns).values()]
     if others:
         note(f"dropped columns: {', '.join(others)}")
@@ -360,8 +359,8 @@ def _questions_of(
         if separator is None:
             hint = f" Labels are separated by {SEPARATOR!r}; --separator sets another separator."
             separator = SEPARATOR
-        typed = find_format(source, file_format).name in LIST_FORMATS
-        if not typed and read_names(source, file_format) is not None:
+        kind = format_of(source, file_format)
+        if not (kind.typed or kind.platform):
             table = table.set_column(2, "label", pc.fill_null(column, ""))
         for one, other in _always_joined(table["label"], known, separator):
             note(

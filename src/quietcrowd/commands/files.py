@@ -31,7 +31,8 @@ from quietcrowd.formats import check_target, read_table, read_truths
 from quietcrowd.formats.answers import decimal_mark, read_found_answers
 from quietcrowd.formats.columns import Choice
 from quietcrowd.formats.files import UTF_16, check_folder, check_new, require_no_overwriting
-from quietcrowd.formats.registry import find_format, read_names
+from quietcrowd.formats.registry import format_of, place_of_row, read_names
+from quietcrowd.gold import KnownTruthError
 from quietcrowd.intake import Intake, distinct
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.report_domains import Reals
@@ -39,9 +40,6 @@ from quietcrowd.task_options import TaskOptions
 
 if TYPE_CHECKING:
     from quietcrowd.inference.fitting import FittingMethod
-
-LIST_FORMATS = ("parquet", "jsonl")
-"""Formats that have lists, and distinguish texts from numbers."""
 
 MOST_NAMES = 8
 """Maximum number of labels printed if they come from the data."""
@@ -176,7 +174,7 @@ def _found_domain(
 
 
 def _has_types(path: Path) -> bool:
-    return find_format(path).name in LIST_FORMATS
+    return format_of(path).typed
 
 
 def _print_domain(domain: Domain) -> None:
@@ -230,6 +228,14 @@ def read_gold(
     if beside_answers and read_names(path) is not None:
         field = None
     return read_truths(path, field=field, decimal=decimal)
+
+
+def gold_error(error: KnownTruthError, path: Path | None) -> AnswerError:
+    """Return an error about known truths with the name of their file and the place of the row."""
+    line = None
+    if path is not None and error.row is not None:
+        line = place_of_row(path, error.row, ("task", "label"))
+    return error.in_file(path, line)
 
 
 def read_ids(path: Path | None, column: str) -> list[Any] | None:

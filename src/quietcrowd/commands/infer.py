@@ -15,12 +15,12 @@ from quietcrowd.commands import options
 from quietcrowd.commands.choices import METHODS_LISTED, choose_method, method_option
 from quietcrowd.commands.declare import argument, command, option
 from quietcrowd.commands.files import (
-    LIST_FORMATS,
     STREAM,
     PlainAnswers,
     check_one_stream,
     check_outputs,
     from_stdin,
+    gold_error,
     is_store,
     read_gold,
 )
@@ -221,7 +221,7 @@ def _fit(
             warnings.simplefilter("ignore", ConvergenceWarning)
             return method.fit(data, gold=known)
     except KnownTruthError as error:
-        raise error.in_file(gold) from None
+        raise gold_error(error, gold) from None
 
 
 def _closing_words(estimate: TruthEstimate, *, by_default: bool) -> str:
@@ -253,7 +253,7 @@ def _estimate_as_json(estimate: TruthEstimate) -> str:
 
 def _sets_for(target: Path, estimate: TruthEstimate[Any]) -> Any:
     table = estimate.label_sets(backend="pyarrow")
-    if target == STREAM or find_format(target).name not in LIST_FORMATS:
+    if target == STREAM or not find_format(target).typed:
         held = [one for one in pc.list_flatten(table["labels"]).unique().to_pylist() if "," in one]
         if held:
             raise ParameterError("commands.label-with-comma", value=held[0])

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from quietcrowd.commands import options
-from quietcrowd.commands.files import read_gold, read_ids, require_public_lists
+from quietcrowd.commands.files import gold_error, read_gold, read_ids, require_public_lists
 from quietcrowd.commands.printing import (
     announce_exact_noise,
     closing_words,
@@ -72,7 +72,7 @@ def infer_from_store(
                 progress=sys.stderr.isatty(),
             )
     except KnownTruthError as error:
-        raise error.in_file(gold) from None
+        raise gold_error(error, gold) from None
     labels = estimate.method.infers_labels(truth_domain(store, estimate.method))
     note(
         closing_words(

@@ -66,12 +66,15 @@ def read(path: Path, wanted: tuple[Name, ...]) -> pa.Table:
         return unguard(_without_blank_rows(table.rename_columns(list(places)), path, dialect, 0))
     names = cast(tuple[str, ...], wanted)
     found = resolve(path, dialect.header, names)
-    if not found:
-        rows = (cells for _, cells in numbered_rows(path, dialect))
-        check_header(path, dialect.header, islice(rows, 1, None))
     if len(found) < len(names):
         check_utf8(path)
-        return _parsed(path, dialect, convert_options=_texts(list(found.values()), []))
+    if not found:
+        rows = (cells for _, cells in numbered_rows(path, dialect))
+        check_header(path, dialect.header, islice(rows, 1, None), len(names))
+    if len(found) < len(names):
+        table = _parsed(path, dialect, convert_options=_texts(list(found.values()), []))
+        first = {name: place for place, name in reversed(list(enumerate(dialect.header))) if name}
+        return table.select(sorted(first.values()))
     chosen = list(found.values())
     table = _parsed(path, dialect, convert_options=_texts(chosen, chosen))
     return unguard(_without_blank_rows(table.rename_columns(list(found)), path, dialect, 1))

@@ -44,17 +44,21 @@ _MOST_COMPARED = 1000
 """Rows that are compared with a header that may be an answer."""
 
 
-def check_header(path: Path, header: Sequence[str], below: Iterable[list[str]]) -> None:
-    """Raise FormatError if a header without the wanted names seems to be an answer.
+def check_header(
+    path: Path, header: Sequence[str], below: Iterable[list[str]], wanted: int
+) -> None:
+    """Raise FormatError if a header without the names of `wanted` columns is a title or an answer.
 
-    It is one if all its cells are numbers, or a text of it occurs `below` in the same column.
+    It is a title if it has one cell, or fewer than the next row. It is an answer if all its cells
+    are numbers, or a text of it occurs `below` in the same column.
     """
     filled = [cell for cell in header if cell.strip()]
     texts = {place: cell for place, cell in enumerate(header) if cell and not _is_number(cell)}
+    rows = list(islice(below, _MOST_COMPARED))
+    if filled and rows and (len(filled) == 1 < wanted or len(header) < len(rows[0])):
+        raise FormatError("formats.title-above", path=path, cells=", ".join(map(repr, filled)))
     repeated = any(
-        row[place : place + 1] == [cell]
-        for row in islice(below, _MOST_COMPARED)
-        for place, cell in texts.items()
+        row[place : place + 1] == [cell] for row in rows for place, cell in texts.items()
     )
     if repeated or (filled and all(map(_is_number, filled))):
         raise FormatError("formats.header-missing", path=path, cells=", ".join(map(repr, filled)))

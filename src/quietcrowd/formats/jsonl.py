@@ -1,4 +1,4 @@
-"""JSON Lines, and files that are a list of JSON objects.
+"""Objects of JSON, one per line or in a list.
 
 In a file of reports, the first line is the note, which has a key ``mechanism``.
 """
@@ -6,7 +6,7 @@ In a file of reports, the first line is the note, which has a key ``mechanism``.
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,15 @@ import pyarrow.compute as pc
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats.columns import resolve
 from quietcrowd.formats.files import open_text, replacing_bytes
-from quietcrowd.validation import parse_json
+from quietcrowd.validation import one_line, parse_json
 
 NAME = "JSON Lines in UTF-8"
 
 _HEAD = 2**20
 """Characters that must include the first object for `first_keys`."""
+
+_MOST_ROWS = 1000
+"""Rows that include all keys."""
 
 
 def first_keys(path: Path) -> list[str]:
@@ -65,44 +68,59 @@ def read_note(path: Path) -> dict[str, Any] | None:
     """Return the first line if it is a note."""
     with open_text(path) as file:
         line = file.readline()
-    record = _object(path, 1, line) if line.strip() else {}
+    if not line.strip() or line.lstrip().startswith("["):
+        return None
+    record = _object(path, 1, line)
     return record if "mechanism" in record else None
 
 
 def names(path: Path) -> list[str]:
-    """Return the keys of the first row."""
-    return next((list(record) for _, record in _records(path)), [])
+    """Return the keys of the first rows; a key may be missing in some."""
+    rows = islice(_records(path), _MOST_ROWS)
+    return list(dict.fromkeys(key for _, record in rows for key in record))
 
 
 def place_of_row(path: Path, row: int) -> str:
     """Return where a row of the table, counted from 0, is in the file."""
-    number, _ = next(islice(_records(path), row, None), (None, None))
-    return f"line {number} of the file"
+    place, _ = next(islice(_records(path), row, None), (None, None))
+    return f"{place} of the file"
 
 
 def read(path: Path, wanted: tuple[str, ...]) -> pa.Table:
-    """Return the wanted columns."""
-    found = resolve(path, names(path), wanted)
+    """Return the wanted columns; a key that only some rows have is missing in the others."""
+    known = names(path)
+    found = resolve(path, known, wanted)
     keys = {name: found.get(name, name) for name in wanted}
     columns: dict[str, list[Any]] = {name: [] for name in wanted}
-    for number, record in _records(path):
+    places, absent = [], set(keys)
+    for place, record in _records(path):
+        places.append(place)
+        absent -= {name for name in absent if keys[name] in record}
         for name, cells in columns.items():
-            if keys[name] not in record:
-                raise FormatError(
-                    "formats.line-lacks-key", path=path, number=number, key=keys[name]
-                )
-            cells.append(record[keys[name]])
-    return pa.table({name: _column(path, name, cells) for name, cells in columns.items()})
+            cells.append(record.get(keys[name]))
+    if places and absent:
+        raise FormatError(
+            "formats.key-in-no-row",
+            path=path,
+            key=next(name for name in wanted if name in absent),
+            known=", ".join(map(repr, known)),
+        )
+    return pa.table({name: _column(path, name, cells, places) for name, cells in columns.items()})
 
 
-def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the place and the object of each row, without a note."""
     with open_text(path) as file:
-        for number, line in enumerate(file, start=1):
-            if not line.strip():
+        line = file.readline()
+        if line.lstrip().startswith("["):
+            yield from parse_objects(path, line + file.read())
+            return
+        for number, text in enumerate(chain([line], file), start=1):
+            if not text.strip():
                 continue
-            record = _object(path, number, line)
+            record = _object(path, number, text)
             if number > 1 or "mechanism" not in record:
-                yield number, record
+                yield f"line {number}", record
 
 
 def _object(path: Path, number: int, line: str) -> dict[str, Any]:
@@ -117,13 +135,32 @@ def _object(path: Path, number: int, line: str) -> dict[str, Any]:
     return record
 
 
-def _column(path: Path, name: str, cells: list[Any]) -> pa.Array:
+def _column(path: Path, name: str, cells: list[Any], places: list[str]) -> pa.Array:
+    cells = [None if isinstance(cell, float) and math.isnan(cell) else cell for cell in cells]
     try:
         return pa.array(cells)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+        held = [place for place, cell in enumerate(cells) if cell is not None]
+        one = held[0]
+        kind = _kind(cells[one])
+        other = next((place for place in held if _kind(cells[place]) != kind), None)
+        if other is None:
+            raise FormatError(
+                "formats.key-unreadable", path=path, name=name, reason=one_line(error)
+            ) from None
         raise FormatError(
-            "formats.key-of-several-types", path=path, name=name, error=error
+            "formats.key-of-several-types",
+            path=path,
+            name=name,
+            value=cells[one],
+            place=places[one],
+            other_value=cells[other],
+            other_place=places[other],
         ) from None
+
+
+def _kind(cell: Any) -> type:
+    return float if type(cell) is int else type(cell)
 
 
 def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 from attrs import evolve, frozen
 
-from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.exceptions import FormatError, ParameterError, QuietcrowdWarning
 from quietcrowd.formats import files
 from quietcrowd.formats.columns import Choice, in_time_order, resolve, warn_left_out
 from quietcrowd.formats.decimals import with_decimal_points
@@ -49,6 +49,11 @@ class Format:
     def platform(self) -> bool:
         """Whether files contain answers in fixed columns, instead of a table of any columns."""
         return self.module.startswith("platforms.")
+
+    @property
+    def typed(self) -> bool:
+        """Whether files of tables have lists, and distinguish texts from numbers."""
+        return self.module in ("parquet", "jsonl")
 
     @property
     def title(self) -> str:
@@ -226,6 +231,15 @@ FORMATS: Mapping[str, Format] = {
             written=False,
         ),
         Format(
+            "json",
+            "jsonl",
+            _JSON,
+            within=("label-studio",),
+            marks=(".*:(str|int|float|bool)",),
+            unless=("(annotations|completions|predictions|data):.*",),
+            written=False,
+        ),
+        Format(
             "hugging-face",
             "platforms.hugging_face",
             (*_JSONL, *_JSON, *_CSV, ".parquet"),
@@ -234,6 +248,9 @@ FORMATS: Mapping[str, Format] = {
     )
 }
 """Formats by name; a new file has the first format with its suffix."""
+
+
+_USUAL = frozenset(("task", "worker", "label"))
 
 
 def find_format(path: Path, name: str | None = None) -> Format:
@@ -257,14 +274,21 @@ def _by_suffix(path: Path) -> Format | None:
     return next((one for one in FORMATS.values() if one.fits(path)), None)
 
 
-def format_of(path: Path, name: str | None = None) -> Format:
-    """Return the format of an existing file, which may depend on its header."""
+def format_of(path: Path, name: str | None = None, columns: Sequence[Name] = ()) -> Format:
+    """Return the format of an existing file, which may depend on its header.
+
+    A file of a platform is a table if it has all `columns`, unless these are the default ones.
+    """
     kind = find_format(path, name)
     inside = [one for one in FORMATS.values() if kind.name in one.within]
     if name is not None or not inside:
         return kind
     header = _read(path, kind, _header_reader(path, kind))
-    return next((one for one in inside if one.is_marked(header)), kind)
+    found = next((one for one in inside if one.is_marked(header)), kind)
+    if not found.platform or set(columns) <= _USUAL:
+        return found
+    table = FORMATS["json"] if kind.platform else kind
+    return table if set(columns) <= set(_read(path, table, table.load().names)) else found
 
 
 def _header_reader(path: Path, kind: Format) -> Callable[[Path], list[str]]:
@@ -295,17 +319,18 @@ def read_table(
     values; ParameterError if the format is unknown, or the columns or the choice do not suit it;
     and OSError if the file cannot be opened.
     """
-    kind = format_of(path, file_format)
+    kind = format_of(path, file_format, columns)
     if kind.platform:
-        if not set(columns) <= {"task", "worker", "label"}:
+        if not set(columns) <= _USUAL:
             raise ParameterError("formats.columns-are-known", path=path, title=kind.title)
         choice = evolve(choice, sets=sets)
         table: pa.Table = in_time_order(_read(path, kind, kind.load().read, columns, choice))
     elif choice != Choice():
         raise ParameterError("formats.options-of-platforms", path=path)
     else:
-        if are_numbers(columns) and kind.module in ("parquet", "jsonl"):
+        if are_numbers(columns) and kind.typed:
             raise ParameterError("formats.numbers-of-columns", path=path, title=kind.title)
+        _warn_of_platform(path, file_format, kind)
         known = _read(path, kind, kind.load().names) if timed and not are_numbers(columns) else ()
         times = [name for name in TIME_NAMES if name in known and name not in columns]
         table, skipped = without_header_rows(
@@ -321,6 +346,15 @@ def read_table(
     place = table.schema.get_field_index(label)
     labels = with_decimal_points(path, table[label], label, decimal)
     return table.set_column(place, label, labels)
+
+
+def _warn_of_platform(path: Path, file_format: str | None, table: Format) -> None:
+    other = format_of(path, file_format)
+    if other != table:
+        warnings.warn(
+            QuietcrowdWarning("formats.platform-as-table", path=path, title=other.title),
+            stacklevel=3,
+        )
 
 
 def read_columns(path: Path, *, file_format: str | None = None) -> pa.Table:
@@ -344,9 +378,11 @@ def _check_cells(path: Path, schema: pa.Schema, name: str) -> None:
         raise FormatError("formats.lists-in-cells", path=path, name=name, type=schema.types[place])
 
 
-def read_names(path: Path, file_format: str | None = None) -> list[str] | None:
-    """Return the names of a table's columns, or None for a platform's file."""
-    kind = format_of(path, file_format)
+def read_names(
+    path: Path, file_format: str | None = None, columns: Sequence[Name] = ()
+) -> list[str] | None:
+    """Return the names of a table's columns, or None for a platform's file; see `format_of`."""
+    kind = format_of(path, file_format, columns)
     if kind.platform:
         return None
     found: list[str] = _read(path, kind, kind.load().names)
@@ -357,7 +393,7 @@ def holds_truths(
     path: Path, columns: tuple[Name, Name, Name], file_format: str | None = None
 ) -> bool:
     """Return whether a file has truths and no workers; `columns` are task, worker and label."""
-    kind = format_of(path, file_format)
+    kind = format_of(path, file_format, columns)
     if kind.platform:
         reader = getattr(kind.load(), "holds_truths", None)
         return reader is not None and _read(path, kind, reader)
@@ -385,7 +421,7 @@ def place_of_row(
     path: Path, row: int, columns: tuple[Name, ...], file_format: str | None = None
 ) -> str | None:
     """Return where a row of `read_table` is in its file, or None if the file has no rows."""
-    kind = format_of(path, file_format)
+    kind = format_of(path, file_format, columns)
     if kind.platform or kind.name == "parquet":
         return None
     with warnings.catch_warnings():  # which read_table gave

@@ -101,7 +101,8 @@ def _check_columns(
                 "formats.sheet-not-first", path=path, name=sheets[0].name, other=other.name
             )
     if not any_found:
-        check_header(path, _header(sheets[0]), (_texts(row) for _, row in rows))
+        below = (_texts(row) for _, row in rows)
+        check_header(path, _header(sheets[0]), below, len(wanted))
 
 
 def _column(

@@ -276,7 +276,7 @@ def test_bad_known_truths_are_errors(run, claims, tmp_path):
     words = (*GIVEN, "-o", tmp_path / "s.csv", "--plot", "a/b", "--gold", tmp_path / "truth.csv")
     status, _, errors = run(claims, *words)
     assert status == 2
-    assert "truth.csv: row 0 (the first is row 0): task 'none' is not in the answers" in errors
+    assert "truth.csv: line 2 of the file: task 'none' is not in the answers" in errors
 
 
 def test_a_release_that_would_lose_more_is_refused(run, claims, tmp_path, monkeypatch):

@@ -251,7 +251,7 @@ def test_names_in_the_data_are_tasks_where_each_is_another(tmp_path):
         ("[]", "there is no answer"),
         ("[3]", "task 0: expected a JSON object; got 3"),
         ('[{"data": {}}]', "task 0: the id is missing or invalid; got None"),
-        ('[{"id": 1}, {"id": 1}]', "two tasks have the id 1"),
+        ('[{"id": 1, "annotations": []}, {"id": 1}]', "two tasks have the id 1"),
         ('[{"id": 1, "annotations": 3}]', "task 1: 'annotations' must be a list"),
         ('[{"id": 1, "annotations": [{"id": 9}]}]', "annotation 9: 'completed_by' must be an id"),
         (

@@ -66,10 +66,12 @@ def test_one_of_several_fields_is_named(tmp_path):
         assert len(qc.read_answers(path, DOMAIN, field=name)) == 1
     with pytest.raises(FormatError, match=r"field 'animl' does not exist.*did you mean 'animal'"):
         qc.read_answers(path, DOMAIN, field="animl")
-    with pytest.raises(ParameterError, match="not with --columns"):
-        qc.read_answers(path, DOMAIN, "HITId", "WorkerId", "Answer.animal")
+    with pytest.raises(ParameterError, match="name columns that it has"):
+        qc.read_answers(path, DOMAIN, "HITId", "WorkerId", "animal")
     table = ("HITId", "WorkerId", "Answer.animal")
     assert len(qc.read_answers(path, DOMAIN, *table, file_format="csv")) == 1
+    with pytest.warns(QuietcrowdWarning, match=r"read as a table .*, not as MTurk batch results"):
+        assert len(qc.read_answers(path, DOMAIN, *table)) == 1
 
 
 def test_cells_of_several_lines(tmp_path):

@@ -9,7 +9,7 @@ import typer
 from quietcrowd.commands import options
 from quietcrowd.commands.choices import METHODS_LISTED, choose_method, method_option
 from quietcrowd.commands.declare import argument, command, option
-from quietcrowd.commands.files import read_gold
+from quietcrowd.commands.files import gold_error, read_gold
 from quietcrowd.commands.printing import counted, note, print_frame, records_of
 from quietcrowd.formats import check_target, read_reports, write_table
 from quietcrowd.formats.files import check_new, require_no_overwriting
@@ -58,7 +58,7 @@ class Suggest:
                 read_reports(*self.reports), gold=known
             )
         except KnownTruthError as error:
-            raise error.in_file(self.gold) from None
+            raise gold_error(error, self.gold) from None
         found = estimate.suggest_tasks(
             self.count, per_task=self.max_per_task, worker=self.worker, backend="pandas"
         )

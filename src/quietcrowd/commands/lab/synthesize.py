@@ -19,7 +19,7 @@ from quietcrowd.answers import Answers
 from quietcrowd.commands import options
 from quietcrowd.commands.choices import choose
 from quietcrowd.commands.declare import argument, command, option
-from quietcrowd.commands.files import PlainAnswers
+from quietcrowd.commands.files import PlainAnswers, gold_error
 from quietcrowd.commands.lab.release_report import (
     print_plans,
     print_release,
@@ -286,7 +286,7 @@ def _truths_of(
     try:
         known = number_per_task(answers.tasks, None if truths is None else read_truths(truths))
     except KnownTruthError as error:
-        raise error.in_file(truths) from None
+        raise gold_error(error, truths) from None
     found = {name: _position(name, answers) for name in names}
     return {
         name: None if math.isnan(known[place]) else float(known[place])
