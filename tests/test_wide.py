@@ -77,6 +77,7 @@ def test_rows_are_numbered_if_a_survey_names_no_one():
         (["cat", "dog"], [["cat", ""], ["", "dog"], ["cat", "dog"]]),
         (["cat", "dog"], [[1.0, None], [1.0, 1.0], [1.0, None]]),
         (["cat"], [["X"], [""], ["X"]]),
+        (["cat", "dog"], [["X", "X"], ["X", ""], ["X", "X"]]),
     ],
 )
 def test_questions_that_may_be_options_are_reported(ends, cells):
@@ -87,6 +88,8 @@ def test_questions_that_may_be_options_are_reported(ends, cells):
     text = f"with empty cells and only one answer: {names}. .* convert --wide --multi-label"
     with pytest.warns(QuietcrowdWarning, match=text):
         rows_of(frame, qc.Categorical(labels), out_of_domain="skip")
+    others = frame.assign(**{"opt_cat": "no", "opt_dog": ["yes", None, "yes"]})
+    assert rows_of(others, YES_OR_NO, out_of_domain="skip", questions="opt_*")
     one_more = frame.assign(opt_newt=["no", "yes", None])
     assert rows_of(one_more, YES_OR_NO, out_of_domain="skip")
 

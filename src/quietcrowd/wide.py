@@ -275,28 +275,34 @@ def _reject_emails(labels: Columns, filled: npt.NDArray[np.bool_]) -> None:
 
 
 def _lone(labels: Columns, filled: npt.NDArray[np.bool_], questions: Questions) -> tuple[str, ...]:
-    """Return questions that may be options, because each has one answer, and empty cells.
+    """Return questions that may be options, because each has one answer or empty cells.
 
-    This must be true of all questions with names that differ only at the end.
+    This must be true of all questions with names that differ only at the end. If their answers
+    differ, each must have an empty cell.
     """
     groups: dict[str, list[int]] = {}
     for place, name in enumerate(labels):
         if questions[name] is None:
             groups.setdefault(_NAME_END.sub("", name), []).append(place)
     names, columns = list(labels), list(labels.values())
-    kinds = [_kinds(column, rows) for column, rows in zip(columns, filled, strict=True)]
     return tuple(
         names[place]
         for group in groups.values()
-        if max(kinds[place] for place in group) == 1
-        and not filled[group].all()
-        and filled[group].sum(axis=1).max() > 1
+        if _are_ticks([columns[place] for place in group], filled[group])
         for place in group
     )
 
 
-def _kinds(column: pa.ChunkedArray, rows: npt.NDArray[np.bool_]) -> int:
-    return 0 if pa.types.is_list(column.type) else len(pc.unique(column.filter(pa.array(rows))))
+def _are_ticks(columns: list[pa.ChunkedArray], filled: npt.NDArray[np.bool_]) -> bool:
+    full = filled.all(axis=1)
+    if full.all() or filled.sum(axis=1).max() < 2:
+        return False
+    kinds = [
+        pc.unique(column.filter(pa.array(rows))).to_pylist()
+        for column, rows in zip(columns, filled, strict=True)
+    ]
+    alike = len({one for kind in kinds for one in kind}) == 1
+    return max(map(len, kinds)) == 1 and (alike or not full.any())
 
 
 def _is_filled(column: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
