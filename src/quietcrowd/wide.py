@@ -3,7 +3,6 @@
 Empty cells are missing answers and leave no row.
 """
 
-import re
 import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -22,10 +21,9 @@ from quietcrowd.header_rows import MOST_ROWS, header_rows
 from quietcrowd.intake import Intake, check_ids, decoded
 from quietcrowd.times import times_to_compare
 from quietcrowd.wide_columns import Layout, Questions, find_layout, matches
-from quietcrowd.wide_labels import Columns, labels_of, of_one_type
+from quietcrowd.wide_labels import Columns, labels_of, of_one_type, possible_options
 
 _EMAIL = r"^\s*[^@\s]+@[^@\s]+\.[^@\s]+\s*$"
-_NAME_END = re.compile(r"([-_./: \[]+[^-_./: \[]*|\d+)$")
 
 
 @frozen(kw_only=True, eq=False)
@@ -118,7 +116,7 @@ def long_rows(
         questions=chosen,
         unread=unread,
         empty=int((~filled).sum()),
-        lone=_lone(labels, filled, chosen) if layout.by_worker and not sets else (),
+        lone=possible_options(labels, filled, chosen) if layout.by_worker and not sets else (),
         dropped=dropped,
     )
 
@@ -272,37 +270,6 @@ def _reject_emails(labels: Columns, filled: npt.NDArray[np.bool_]) -> None:
             count = pc.sum(pc.match_substring_regex(column, _EMAIL)).as_py() or 0
             if 2 * count > answered.sum():
                 raise AnswerError("wide.emails-as-answers", name=name)
-
-
-def _lone(labels: Columns, filled: npt.NDArray[np.bool_], questions: Questions) -> tuple[str, ...]:
-    """Return questions that may be options, because each has one answer or empty cells.
-
-    This must be true of all questions with names that differ only at the end. If their answers
-    differ, each must have an empty cell.
-    """
-    groups: dict[str, list[int]] = {}
-    for place, name in enumerate(labels):
-        if questions[name] is None:
-            groups.setdefault(_NAME_END.sub("", name), []).append(place)
-    names, columns = list(labels), list(labels.values())
-    return tuple(
-        names[place]
-        for group in groups.values()
-        if _are_ticks([columns[place] for place in group], filled[group])
-        for place in group
-    )
-
-
-def _are_ticks(columns: list[pa.ChunkedArray], filled: npt.NDArray[np.bool_]) -> bool:
-    full = filled.all(axis=1)
-    if full.all() or filled.sum(axis=1).max() < 2:
-        return False
-    kinds = [
-        pc.unique(column.filter(pa.array(rows))).to_pylist()
-        for column, rows in zip(columns, filled, strict=True)
-    ]
-    alike = len({one for kind in kinds for one in kind}) == 1
-    return max(map(len, kinds)) == 1 and (alike or not full.any())
 
 
 def _is_filled(column: pa.ChunkedArray) -> npt.NDArray[np.bool_]:

@@ -1,14 +1,20 @@
 """Labels in the columns of a wide table: one type for all, and sets of options with columns."""
 
+import re
 from typing import TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from quietcrowd.answer_errors import plain_type
 from quietcrowd.exceptions import AnswerError
-from quietcrowd.wide_columns import Options
+from quietcrowd.wide_columns import Options, Questions
 
 _TICKED, _UNTICKED = ("1", "1.0", "true", "True", "TRUE"), ("0", "0.0", "false", "False", "FALSE")
+
+_NAME_END = re.compile(r"([-_./: \[]+[^-_./: \[]*|\d+)$")
 
 Columns: TypeAlias = dict[str, pa.ChunkedArray]
 """Labels of each question or worker, by row."""
@@ -69,3 +75,36 @@ def _as_whole(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return column.cast(pa.int64())
     except pa.ArrowInvalid:
         return column
+
+
+def possible_options(
+    labels: Columns, filled: npt.NDArray[np.bool_], questions: Questions
+) -> tuple[str, ...]:
+    """Return questions that may be options, because each has one answer or empty cells.
+
+    This must be true of all questions with names that differ only at the end. If their answers
+    differ, each must have an empty cell.
+    """
+    groups: dict[str, list[int]] = {}
+    for place, name in enumerate(labels):
+        if questions[name] is None:
+            groups.setdefault(_NAME_END.sub("", name), []).append(place)
+    names, columns = list(labels), list(labels.values())
+    return tuple(
+        names[place]
+        for group in groups.values()
+        if _are_ticks([columns[place] for place in group], filled[group])
+        for place in group
+    )
+
+
+def _are_ticks(columns: list[pa.ChunkedArray], filled: npt.NDArray[np.bool_]) -> bool:
+    full = filled.all(axis=1)
+    if full.all() or filled.sum(axis=1).max() < 2:
+        return False
+    kinds = [
+        pc.unique(column.filter(pa.array(rows))).to_pylist()
+        for column, rows in zip(columns, filled, strict=True)
+    ]
+    alike = len({one for kind in kinds for one in kind}) == 1
+    return max(map(len, kinds)) == 1 and (alike or not full.any())
