@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 
-from quietcrowd.answer_errors import plain_type
+from quietcrowd.answer_errors import mark_note, plain_type
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError, DroppedRowsWarning, QuietcrowdWarning
 from quietcrowd.frames import as_frame, column_of
@@ -94,7 +94,7 @@ def long_rows(
     answered = np.asarray(filled.any(axis=0))
     if questions is None:
         _reject_emails(labels, filled)
-    ids = _ids(table, layout, rows, answered).combine_chunks()
+    ids = _ids(source, table, layout, rows, answered).combine_chunks()
     if intake is not None and layout.id is not None:
         intake.ids(pa.chunked_array([ids]).filter(pa.array(answered)), layout.id, first=skipped)
     names = pa.array(np.repeat(np.array(list(labels), object), len(rows)), pa.string())
@@ -249,7 +249,11 @@ def _by_time(table: pa.Table, id_name: str | None, times: list[str]) -> npt.NDAr
 
 
 def _ids(
-    table: pa.Table, layout: Layout, rows: npt.NDArray[np.intp], answered: npt.NDArray[np.bool_]
+    source: _Source,
+    table: pa.Table,
+    layout: Layout,
+    rows: npt.NDArray[np.intp],
+    answered: npt.NDArray[np.bool_],
 ) -> pa.ChunkedArray:
     """Return the ids of all rows; those with answers must have one."""
     if layout.id is None:
@@ -257,8 +261,9 @@ def _ids(
     column = table[layout.id]
     lacking = answered & ~_is_filled(column)
     if lacking.any():
-        row = rows[int(np.argmax(lacking))]
-        raise AnswerError("answers.id-missing", row=row, name=layout.id, mark="")
+        row = int(rows[int(np.argmax(lacking))])
+        mark = mark_note(source.column(layout.id), row - source.first)
+        raise AnswerError("answers.id-missing", row=row, name=layout.id, mark=mark)
     check_ids(column.filter(pa.array(answered)), layout.id)
     return column
 

@@ -221,3 +221,18 @@ def test_known_truths_have_the_decimal_mark_too(run, tmp_path):
 def test_unicode_text_of_excel_may_be_piped(run, pipe):
     pipe("task\tworker\tlabel\r\nt\tann\tÖ\r\n".encode("utf-16"))
     assert "t,Ö" in run("infer", "-", "--non-private")[1]
+
+
+@pytest.mark.parametrize(
+    "words", [("infer", "--non-private"), ("randomize", "-e", 1, "--simulate", 1)]
+)
+def test_a_folder_of_worker_responses_is_no_dataset(run, tmp_path, words):
+    for task in ("p", "q"):
+        place = tmp_path / "job" / "worker-response" / "iteration-1" / task
+        place.mkdir(parents=True)
+        answers = [{"workerId": who, "answerContent": {"label": {"label": "cat"}}} for who in "uv"]
+        (place / "2024-01-02_10:00:00.json").write_text(json.dumps({"answers": answers}))
+    output = tmp_path / "out.csv"
+    status, _, errors = run(*words, tmp_path / "job", "--labels", "cat,dog", "-o", output)
+    assert status == 0, errors
+    assert len(pd.read_csv(output)) == {"infer": 2, "randomize": 4}[words[0]]

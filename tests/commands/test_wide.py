@@ -132,3 +132,22 @@ def test_what_is_uncertain_is_an_error(run, words, told):
     status, output, errors = run("convert", *words)
     assert (status, output, errors.count("\n")) == (2, "", 1)
     assert told in errors
+
+
+def test_a_decimal_comma_is_in_a_column_of_the_table(run, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("task;ann1;ann2\nt1;1;2\nt2;2,5;3\n")
+    status, _, errors = run("convert", path, "--wide", "--task", "task")
+    assert status == 2
+    assert "row 1 (counted from 0), column 'ann1': '2,5' may be a number with a decimal" in errors
+    status, printed, _ = run("convert", path, "--wide", "--task", "task", "--decimal", ",")
+    assert status == 0
+    assert "t2,ann1,2.5" in printed
+
+
+def test_a_mark_of_a_missing_worker_is_named(run, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("worker,q1,q2\nNA,cat,dog\nb,cat,cat\n")
+    status, _, errors = run("convert", path, "--wide")
+    assert status == 2
+    assert "row 0, column 'worker': the id is missing ('NA' marks a missing value;" in errors

@@ -91,3 +91,9 @@ def test_columns_without_a_name_are_not_named(tmp_path):
     (tmp_path / "a.csv").write_text("item,item,said\nt,a,yes\n")
     with pytest.raises(qc.exceptions.AnswerError, match="there are 'item', 'said'"):
         qc.read_answers(tmp_path / "a.csv", DOMAIN)
+
+
+def test_rows_of_respondents_need_another_reader(tmp_path):
+    rows = [["Is it a cat?", "Status"], ['{"ImportId":"QID1"}', '{"ImportId":"status"}']]
+    with pytest.raises(FormatError, match=r"row per respondent.*convert --wide"):
+        check_header(tmp_path, ["Q1", "Status"], rows, 3)

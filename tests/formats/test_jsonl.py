@@ -83,3 +83,10 @@ def test_a_key_of_no_row_is_an_error(file):
         read_table(path, ANSWERS)
     columns = ("id", "annotator", "label")
     assert read_table(path, columns).to_pylist() == [dict(zip(columns, (1, 2, 3), strict=True))]
+
+
+@pytest.mark.parametrize("task", ['["a"]', '{"a": 1}'])
+def test_an_id_is_no_list(file, task):
+    path = file(f'{{"task": {task}, "worker": 2, "label": "cat"}}\n')
+    with pytest.raises(FormatError, match=r"'task' has (list|struct)<.* number or boolean$"):
+        read_table(path, ANSWERS)

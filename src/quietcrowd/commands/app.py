@@ -258,8 +258,15 @@ _EXPECTED = (typer.TyperException, QuietcrowdError, OSError)
 _UNCLEAR = {
     "formats": (
         *("suffix-unknown", "not-readable", "column-ambiguous", "column-missing"),
-        *("field-ambiguous", "field-unknown", "header-missing", "lists-in-cells", "decimal-comma"),
-        *("annotators-missing", "mechanism-missing", "not-a-list"),
+        *(
+            "field-ambiguous",
+            "field-unknown",
+            "header-missing",
+            "title-above",
+            "lists-in-cells",
+            "decimal-comma",
+        ),
+        *("annotators-missing", "mechanism-missing", "not-a-list", "key-in-no-row"),
     ),
     "answers": ("column-missing", "cell-structured"),
     "commands": ("column-missing", "mixed-answers"),

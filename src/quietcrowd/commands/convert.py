@@ -37,7 +37,6 @@ from quietcrowd.formats.answers import (
 )
 from quietcrowd.formats.columns import Choice, in_named_order, resolve
 from quietcrowd.formats.csv import count_formulas
-from quietcrowd.formats.decimals import with_decimal_points
 from quietcrowd.formats.files import check_new, require_no_overwriting, sidecar
 from quietcrowd.formats.headers import are_numbers
 from quietcrowd.formats.platforms.label_studio_config import write_label_config
@@ -218,11 +217,13 @@ class Convert(WideOptions, StoreOptions, DescriptionOptions):
         if self.wide:
             self._reject_options("--wide", ("question", "columns"))
             table = self.read_wide(
-                source, self.from_format, intake, rejected=self.include_rejected, sets=sets
+                source,
+                self.from_format,
+                intake,
+                rejected=self.include_rejected,
+                sets=sets,
+                decimal=self.decimal,
             )
-            if not sets:
-                labels = with_decimal_points(source, table["label"], "label", self.decimal)
-                table = table.set_column(2, "label", labels)
             what = "answer"
         else:
             table, what = _read(

@@ -115,7 +115,7 @@ class PlainAnswers(options.PossibleAnswers):
             "duplicates": self.duplicates,
             "out_of_domain": "skip" if self.drop_invalid else "error",
         }
-        if path.is_dir():
+        if is_dataset(path):
             given = (self.question, self.decimal, self.options_file)
             if any(written) or any(one is not None for one in given):
                 raise ParameterError("commands.kind-options-need-a-file")
@@ -201,6 +201,12 @@ def _as_numbers_or_labels(texts: pa.Array) -> pa.Array:
     labels = options.labels_as_printed(texts.to_pylist())
     small = all(isinstance(label, int) and abs(label) < 2**63 for label in labels)
     return pa.array(labels) if small else texts
+
+
+def is_dataset(path: Path) -> bool:
+    """Return whether a path is a dataset directory, and not one of a platform's JSON files."""
+    described = path / "dataset.json"
+    return path.is_dir() and (described.is_file() or not any(path.rglob("*.json")))
 
 
 def is_store(path: Path) -> bool:

@@ -14,6 +14,7 @@ from quietcrowd.commands.files import (
     PlainAnswers,
     check_outputs,
     from_stdin,
+    is_dataset,
     is_store,
     place_of,
     read_ids,
@@ -127,7 +128,7 @@ class Randomize(Privacy, PlainAnswers):
             require_public_lists(self.mechanism, make(domain=self._public_domain(source)))
 
     def _public_domain(self, path: Path) -> Domain:
-        if not path.is_dir():
+        if not is_dataset(path):
             return self.domain()
         from quietcrowd.datasets import dataset_domain
 

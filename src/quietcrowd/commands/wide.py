@@ -9,7 +9,8 @@ import pyarrow as pa
 from quietcrowd.commands import options
 from quietcrowd.commands.declare import option, option_group
 from quietcrowd.commands.printing import counted, note
-from quietcrowd.exceptions import AnswerError
+from quietcrowd.exceptions import AnswerError, FormatError
+from quietcrowd.formats.decimals import with_decimal_points
 from quietcrowd.formats.wide_tables import read_wide
 from quietcrowd.intake import Intake
 from quietcrowd.wide import LongRows, reject_sets
@@ -52,8 +53,9 @@ class WideOptions:
         *,
         rejected: bool,
         sets: bool,
+        decimal: str | None,
     ) -> pa.Table:
-        """Read a wide table, and print the roles of its columns."""
+        """Read a wide table, and print the roles of its columns; `sets` have no numbers."""
         found = read_wide(
             source,
             file_format=file_format,
@@ -72,7 +74,19 @@ class WideOptions:
             except AnswerError as error:
                 raise AnswerError("commands.in-source", source=source, error=error) from None
         _print_roles(found)
-        return found.table
+        return found.table if sets else _with_decimal_points(source, found, decimal)
+
+
+def _with_decimal_points(source: Path, found: LongRows, decimal: str | None) -> pa.Table:
+    """Replace decimal commas; errors name the row and the column of the wide table."""
+    try:
+        labels = with_decimal_points(source, found.table["label"], "label", decimal)
+    except FormatError as error:
+        place = int(str(error.fields["row"]))
+        name = found.table["task" if found.layout.by_worker else "worker"][place].as_py()
+        where = {"row": int(found.rows[place]), "name": name}
+        raise FormatError(error.code, **{**error.fields, **where}) from None
+    return found.table.set_column(2, "label", labels)
 
 
 def _print_roles(found: LongRows) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.header_rows import MOST_ROWS
 
 Name: TypeAlias = str | int
 """A column's name, or its number from 1 in a table without a header."""
@@ -47,14 +48,17 @@ _MOST_COMPARED = 1000
 def check_header(
     path: Path, header: Sequence[str], below: Iterable[list[str]], wanted: int
 ) -> None:
-    """Raise FormatError if a header without the names of `wanted` columns is a title or an answer.
+    """Raise FormatError if a header without the names of `wanted` columns is not one of answers.
 
-    It is a title if it has one cell, or fewer than the next row. It is an answer if all its cells
+    It is a title if it has one cell, or fewer than the next row, and an answer if all its cells
     are numbers, or a text of it occurs `below` in the same column.
+    Import ids of Qualtrics below show that rows are respondents.
     """
     filled = [cell for cell in header if cell.strip()]
     texts = {place: cell for place, cell in enumerate(header) if cell and not _is_number(cell)}
     rows = list(islice(below, _MOST_COMPARED))
+    if any(cell.lstrip().startswith('{"ImportId"') for row in rows[:MOST_ROWS] for cell in row):
+        raise FormatError("formats.row-per-respondent", path=path)
     if filled and rows and (len(filled) == 1 < wanted or len(header) < len(rows[0])):
         raise FormatError("formats.title-above", path=path, cells=", ".join(map(repr, filled)))
     repeated = any(

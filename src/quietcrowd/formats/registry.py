@@ -338,9 +338,10 @@ def read_table(
         )
         warn_left_out(path, {"further rows of a Qualtrics header": skipped})
     names = [str(name) for name in columns]
-    for name in names[:-1] if sets else names:
-        _check_cells(path, table.schema, name)
     label = "label" if "label" in names else names[-1]
+    for name in names:
+        if not (sets and name == label):
+            _check_cells(path, table.schema, name, is_label=name == label)
     if sets or decimal == "." or label not in table.column_names:
         return table
     place = table.schema.get_field_index(label)
@@ -372,10 +373,13 @@ def read_columns(path: Path, *, file_format: str | None = None) -> pa.Table:
     return table
 
 
-def _check_cells(path: Path, schema: pa.Schema, name: str) -> None:
+def _check_cells(path: Path, schema: pa.Schema, name: str, *, is_label: bool) -> None:
     place = schema.get_field_index(name)
-    if place >= 0 and pa.types.is_nested(schema.types[place]):
-        raise FormatError("formats.lists-in-cells", path=path, name=name, type=schema.types[place])
+    kind = schema.types[place] if place >= 0 else pa.null()
+    if is_label and (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
+        raise FormatError("formats.lists-in-cells", path=path, name=name, type=kind)
+    if pa.types.is_nested(kind):
+        raise FormatError("formats.cells-structured", path=path, name=name, type=kind)
 
 
 def read_names(
