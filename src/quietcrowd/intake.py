@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -107,7 +106,7 @@ class Intake:
         if not pa.types.is_dictionary(labels.type):
             return labels
         whole = self._without_points(labels, name, note=False)
-        if len(pc.unique(whole)) == len(pc.unique(labels)):
+        if len(_values_of(whole)) == len(_values_of(labels)):
             return labels
         return self._without_points(labels, name)
 
@@ -148,18 +147,18 @@ class Intake:
         set_marks: Sequence[str] | None = None,
     ) -> pa.ChunkedArray:
         """Return a clean column; sets have `set_marks` of missing values, and may be lists."""
-        codes, values = dictionary_codes(column)
+        values = _values_of(column)
         texts: dict[int, str] = {}
         for place, old, new in _cleaned(values):
             if _is_among(old, known):
                 continue
             if set_marks is None and _STRUCTURED.fullmatch(new):
-                row = rows[int(np.argmax(codes == place))]
+                row = rows[_row_of(column, place)]
                 raise AnswerError("answers.cell-structured", row=row, name=name, value=new)
             if new != old:
                 texts[place] = new
         visible = {place: text for place, text in texts.items() if text}
-        self._note("answers.values-cleaned", name, values, visible, codes, rows)
+        self._note("answers.values-cleaned", name, column, visible, rows)
         marks = {
             place: mark
             for place, mark in _equal_to(
@@ -168,7 +167,7 @@ class Intake:
             if not _is_among(mark, known)
         }
         told = {place: mark for place, mark in marks.items() if mark}
-        self._note("answers.marks-read-as-missing", name, values, told, codes, rows)
+        self._note("answers.marks-read-as-missing", name, column, told, rows)
         return _replaced(column, {**texts, **dict.fromkeys(marks)})
 
     def _without_points(
@@ -180,7 +179,7 @@ class Intake:
             return column.cast(pa.int64()) if whole else column
         if not pa.types.is_dictionary(column.type):
             return column
-        codes, values = dictionary_codes(column)
+        values = _values_of(column)
         if not pc.any(pc.match_substring_regex(values, _POINT)).as_py():
             return column
         listed = values.to_pylist()
@@ -189,21 +188,21 @@ class Intake:
         if not all(found):
             return column
         if note:
-            self._note("answers.ids-without-points", name, values, texts, codes, range(len(column)))
+            self._note("answers.ids-without-points", name, column, texts, range(len(column)))
         return _replaced(column, texts)
 
     def _note(
         self,
         code: str,
         name: str,
-        values: pa.Array,
+        column: pa.ChunkedArray,
         texts: Mapping[int, str],
-        codes: npt.NDArray[np.int32],
         rows: Sequence[int],
     ) -> None:
         """Count the rows whose values have other `texts` now."""
         if not texts:
             return
+        codes, values = dictionary_codes(column)
         changed = np.flatnonzero(np.isin(codes, list(texts)))
         first = int(changed[0])
         place = int(codes[first])
@@ -212,6 +211,17 @@ class Intake:
         fields = {"name": name, "value": shown, "text": new, "row": rows[first]}
         noted = self._changes.setdefault((code, name), {**fields, "count": 0})
         noted["count"] += len(changed)
+
+
+def _values_of(column: pa.ChunkedArray) -> pa.Array:
+    """Return the dictionary that all chunks of an encoded column share."""
+    if not column.num_chunks:
+        return pa.array([], column.type.value_type)
+    return column.chunk(column.num_chunks - 1).dictionary
+
+
+def _row_of(column: pa.ChunkedArray, place: int) -> int:
+    return int(np.argmax(dictionary_codes(column)[0] == place))
 
 
 def decoded(column: Any) -> Any:
@@ -292,14 +302,14 @@ def _check_not_rounded(column: pa.ChunkedArray, name: str, first: int) -> None:
         column = column.cast(pa.string()).dictionary_encode()
     if not pa.types.is_dictionary(column.type):
         return
-    codes, values = dictionary_codes(column)
+    values = _values_of(column)
     long = values.filter(pc.match_substring_regex(values, _ROUNDED)).to_pylist()
     whole = [text for text in long if text.isdigit()]  # others are rounded for certain
     digits = [len(text) - _DIGITS for text in whole]
     ends = [text.endswith("0" * count) for text, count in zip(whole, digits, strict=True)]
     if long and all(ends) and (len(whole) < len(long) or sum(digits) >= _EVIDENCE):
-        place = values.index(long[0]).as_py()
-        raise _rounded(name, first + int(np.argmax(codes == place)), long[0])
+        row = _row_of(column, values.index(long[0]).as_py())
+        raise _rounded(name, first + row, long[0])
 
 
 def _rounded(name: str, row: int, value: Any) -> AnswerError:

@@ -96,10 +96,11 @@ def order_by_time(
 
     `first` is a mask of the rows that begin the answers of a worker to a task.
     """
-    name, groups = named_times(frame.columns), np.cumsum(first)
-    repeated = np.bincount(groups)[groups] > 1
+    name = named_times(frame.columns)
     if name is None:
         return np.arange(len(rows))
+    groups = np.cumsum(first)
+    repeated = np.bincount(groups)[groups] > 1
     column = column_of(frame, name).take(pa.array(rows[repeated]))
     times = times_to_compare(column.to_pylist(), name)
     if times is None:
