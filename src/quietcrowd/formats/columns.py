@@ -28,7 +28,11 @@ def resolve(path: Path, names: Sequence[str], wanted: Sequence[str]) -> dict[str
         others = ALIASES.get(name, ())
         if name == "label" and "worker" not in wanted:
             others = TRUTH_ALIASES
-        meant = [one for one in names if one in others or one.strip("\ufeff\u200b ") == name]
+        meant = [
+            one
+            for one in dict.fromkeys(names)
+            if one in others or one.strip("\ufeff\u200b ") == name
+        ]
         if name in names:
             meant = [name]
         if len(meant) > 1:
