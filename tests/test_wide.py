@@ -289,3 +289,12 @@ def test_both_orientations_and_long_rows_agree(cells):
     by_task = long_rows(frame, task="id").table.to_pylist()
     assert {(row["worker"], row["task"], row["label"]) for row in by_task} == expected
     assert len(by_worker) == len(by_task) == len(expected)
+
+
+def test_timestamps_of_google_forms_order_responses():
+    times = ["2024-01-02 10:00:00", "2024-01-01 10:00:00"]
+    frame = pd.DataFrame({"Timestamp": times, "Username": ["a", "a"], "q": ["yes", "no"]})
+    assert rows_of(frame, duplicates="last") == [["q", "a", "yes"]]
+    frame["Timestamp"] = ["2/1/2024 10:00:00", "1/1/2024 10:00:00"]
+    with pytest.warns(QuietcrowdWarning, match="such as '2/1/2024 10:00:00', cannot be compared"):
+        assert rows_of(frame, duplicates="last") == [["q", "a", "no"]]

@@ -467,3 +467,20 @@ def test_comparisons_of_an_arena_and_their_ties(run, batch):
     assert "row 2 is line 4 of the file" in run("lab", "rank", "a.csv", "--non-private")[2]
     errors = run("lab", "rank", "a.csv", "--non-private", "--duplicates", "all")[2]
     assert "2 items, 3 comparisons, 2 workers" in errors
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+def test_repeated_answers_are_in_the_order_of_their_times(run, tmp_path, name):
+    times = {"t": ["2024-01-02", "2024-01-01"], "u": ["2024-01-01", "2024-01-02"]}
+    frame = pd.DataFrame(
+        [
+            {"task": task, "worker": "a", "label": label, "updated_at": time}
+            for task in times
+            for label, time in zip(("cat", "dog"), times[task], strict=True)
+        ]
+    )
+    write_table(frame, tmp_path / name)
+    status, printed, errors = run("convert", tmp_path / name)
+    assert status == 0
+    assert "in the order of column 'updated_at', not of rows. Rows: 4" in errors
+    assert printed.split() == ["task,worker,label", "t,a,dog", "t,a,cat", "u,a,cat", "u,a,dog"]
