@@ -18,6 +18,7 @@ class Plain:
 
     report_domain = LEVELS
     participation_domain = None
+    options = None
 
 
 def reports(rows, workers=range(3)):

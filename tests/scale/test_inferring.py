@@ -157,7 +157,7 @@ def test_ties_are_counted(write, tmp_path):
     [
         ({"task": ["nobody's", "none"], "label": ["no", "no"]}, 'row 0: task "nobody\'s" is no'),
         ({"task": ["task 3", "task 3"], "label": ["no", "no"]}, "'task 3' occurs 2 times"),
-        ({"task": ["task 9", "task 3"], "label": ["no", "never"]}, "row 1: 'never' is outside"),
+        ({"task": ["task 9", "task 3"], "label": ["no", "never"]}, "row 1: .* 'never', is outside"),
         ({"task": ["task 3"]}, "column 'label' is missing"),
         ({"label": ["no"]}, "column 'task' is missing"),
         ({"task": [], "label": []}, "there are no known truths"),

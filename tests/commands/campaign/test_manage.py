@@ -95,7 +95,7 @@ def test_a_campaign_from_the_first_command_to_the_last(run, at_desk, server, tmp
             ("campaign", "close", "f" * 32, "--server", "crowd.example"),
             "must have the form https://example.org",
         ),
-        (("campaign", "export", "f" * 32, "-o", "reports.txt"), "the name must end in one of .csv"),
+        (("campaign", "export", "f" * 32, "-o", "reports.dat"), "the name must end in one of .csv"),
         (("campaign", "export", "f" * 32, "-o", "truths.csv"), "The resource does not exist"),
         (("campaign", "export", "f" * 32), "use one of --output FILE and --json"),
         (("campaign", "export", "f" * 32, "-o", "t.csv", "--json"), "use one of --output FILE"),
