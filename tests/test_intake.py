@@ -230,6 +230,14 @@ def test_spellings_of_one_whole_number_are_one_value():
     assert qc.Answers.from_frame(floats, DOMAIN).tasks.to_pylist() == [7, 8]
 
 
+def test_listed_spellings_of_whole_numbers_stay():
+    frame = frame_of(("1.0", "a", "1.0"), ("2.0", "a", "1"))
+    answers = qc.Answers.from_frame(
+        frame, qc.Categorical(["1", "1.0"]), tasks=["1.0", "2.0"], workers=["a"]
+    )
+    assert answers.to_frame().to_numpy().tolist() == [["1.0", "a", "1.0"], ["2.0", "a", "1"]]
+
+
 def test_whole_truths_stay_whole_beside_tasks_without_answers():
     frame = frame_of(("p", "a", 1), ("p", "b", 2))
     answers = qc.Answers.from_frame(frame, qc.Categorical([1, 2]), tasks=["p", "q"])

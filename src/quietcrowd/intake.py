@@ -96,7 +96,7 @@ class Intake:
         ids = self.encoded(column, name, known, first=first or 0)
         check_ids(ids, name, first or 0, column)
         _check_not_rounded(ids, name, first or 0)
-        return ids if first is not None else self._without_points(ids, name)
+        return ids if first is not None else self._without_points(ids, name, known)
 
     def labels(self, column: pa.ChunkedArray, name: str, known: Any = ()) -> pa.ChunkedArray:
         """Return clean labels, encoded; 1 and 1.0 are one label if all are whole numbers."""
@@ -105,10 +105,10 @@ class Intake:
         labels = self.encoded(column, name, known)
         if not pa.types.is_dictionary(labels.type):
             return labels
-        whole = self._without_points(labels, name, note=False)
+        whole = self._without_points(labels, name, known, note=False)
         if len(_values_of(whole)) == len(_values_of(labels)):
             return labels
-        return self._without_points(labels, name)
+        return self._without_points(labels, name, known)
 
     def names(self, column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
         """Return ids as `ids` changes them, but do not check them."""
@@ -149,8 +149,10 @@ class Intake:
         """Return a clean column; sets have `set_marks` of missing values, and may be lists."""
         values = _values_of(column)
         texts: dict[int, str] = {}
-        for place, old, new in _cleaned(values):
-            if _is_among(old, known):
+        unclean = list(_cleaned(values))
+        kept = _texts_of(known) if unclean else frozenset()
+        for place, old, new in unclean:
+            if old in kept:
                 continue
             if set_marks is None and _STRUCTURED.fullmatch(new):
                 row = rows[_row_of(column, place)]
@@ -159,21 +161,18 @@ class Intake:
                 texts[place] = new
         visible = {place: text for place, text in texts.items() if text}
         self._note("answers.values-cleaned", name, column, visible, rows)
-        marks = {
-            place: mark
-            for place, mark in _equal_to(
-                values, texts, self._marks if set_marks is None else set_marks
-            )
-            if not _is_among(mark, known)
-        }
+        marks = dict(_equal_to(values, texts, self._marks if set_marks is None else set_marks))
+        if marks:
+            kept = _texts_of(known)
+            marks = {place: mark for place, mark in marks.items() if mark not in kept}
         told = {place: mark for place, mark in marks.items() if mark}
         self._note("answers.marks-read-as-missing", name, column, told, rows)
         return _replaced(column, {**texts, **dict.fromkeys(marks)})
 
     def _without_points(
-        self, column: pa.ChunkedArray, name: str, *, note: bool = True
+        self, column: pa.ChunkedArray, name: str, known: Any = (), *, note: bool = True
     ) -> pa.ChunkedArray:
-        """Return ids without decimal points if all of them are whole numbers like 7.0."""
+        """Return ids without decimal points if all are whole numbers like 7.0 and none is known."""
         if pa.types.is_floating(column.type):
             whole = pc.all(pc.equal(column, pc.round(column))).as_py()
             return column.cast(pa.int64()) if whole else column
@@ -185,7 +184,7 @@ class Intake:
         listed = values.to_pylist()
         found = [_WHOLE.fullmatch(text) for text in listed]
         texts = {place: whole[1] for place, whole in enumerate(found) if whole and whole[2]}
-        if not all(found):
+        if not all(found) or not _texts_of(known).isdisjoint(listed[place] for place in texts):
             return column
         if note:
             self._note("answers.ids-without-points", name, column, texts, range(len(column)))
@@ -256,10 +255,10 @@ def _cleaned(values: pa.Array) -> Iterator[tuple[int, str, str]]:
         yield place, old, new.strip().strip(_JOINERS).strip()
 
 
-def _is_among(text: str, known: Any) -> bool:
-    if isinstance(known, pa.Array):
-        return bool(pc.is_in(pa.scalar(text, pa.string()), known.cast(pa.string())).as_py())
-    return text in (known or ())
+def _texts_of(known: Any) -> frozenset[str]:
+    """Return the known ids or labels that are texts."""
+    listed = known.to_pylist() if isinstance(known, pa.Array) else known or ()
+    return frozenset(one for one in listed if isinstance(one, str))
 
 
 def _equal_to(
