@@ -14,7 +14,8 @@ from tests.formats.test_ods import spreadsheet
 from tests.formats.test_registry import EXPORTS
 
 import quietcrowd as qc
-from quietcrowd.formats.registry import FORMATS, write_table
+from quietcrowd.formats.kinds import FORMATS
+from quietcrowd.formats.registry import write_table
 
 ROWS = {
     "task": ["p", "p", "q", "q", "r", "r"],

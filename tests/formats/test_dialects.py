@@ -159,5 +159,5 @@ def test_rows_are_where_they_are_said_to_be(tmp_path, rows):
         text += ",".join(f'"{cell.replace(chr(34), chr(34) * 2)}"' for cell in row) + "\n"
     path.write_text(text)
     assert len(csv.read(path, ("task", "worker", "label"))) == len(lines)
-    places = [csv.place_of_row(path, row) for row in range(len(lines))]
+    places = [csv.place_of_row(path, row + 1) for row in range(len(lines))]
     assert places == [f"line {line} of the file" for line in lines]

@@ -24,7 +24,8 @@ from quietcrowd.exceptions import (
     ParameterError,
 )
 from quietcrowd.formats.columns import Choice
-from quietcrowd.formats.registry import FORMATS, find_format, holds_truths, read_table, write_table
+from quietcrowd.formats.kinds import FORMATS, find_format
+from quietcrowd.formats.registry import holds_truths, read_table, write_table
 from quietcrowd.mechanisms import MatrixFactorization
 
 PEERS = Path(__file__).parents[2] / ".venv-peers" / "bin" / "python"

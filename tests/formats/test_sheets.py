@@ -1,23 +1,26 @@
 """What spreadsheet programs do to tables; the cells are those that openpyxl gives."""
 
 import warnings
+from contextlib import nullcontext
 from datetime import date, datetime, time
 
 import pytest
 
 from quietcrowd.exceptions import DroppedRowsWarning, FormatError, QuietcrowdWarning
-from quietcrowd.formats.sheets import Sheet, place_in_sheet, read_sheet, sheet_names
+from quietcrowd.formats.sheets import Sheet, Workbook
 
 COLUMNS = ("task", "worker", "label")
 
 
+def workbook(*sheets):
+    named = [Sheet(f"S{place}", lambda rows=rows: rows) for place, rows in enumerate(sheets)]
+    return Workbook(lambda _: nullcontext(named))
+
+
 def read(*rows, wanted=COLUMNS, others=()):
-    sheets = [
-        Sheet(f"S{place}", lambda rows=rows: rows) for place, rows in enumerate((rows, *others))
-    ]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        table = read_sheet("a.xlsx", sheets, wanted)
+        table = workbook(rows, *others).read("a.xlsx", wanted)
     return table.to_pylist(), [str(one.message) for one in caught]
 
 
@@ -28,11 +31,10 @@ ROW = {"task": "t", "worker": "ann", "label": "yes"}
 def test_blank_rows_and_columns_are_ignored_and_count():
     rows = [(), (None, " "), COLUMNS, (None,) * 3, (*GOOD, None, ""), ("",), GOOD, (None,)]
     assert read(*rows) == ([ROW, ROW], [])
-    sheet = Sheet("S", lambda: rows)
-    assert [place_in_sheet([sheet], row) for row in (1, 2)] == [
+    assert [workbook(rows).place_of_row("a.xlsx", row) for row in (1, 2)] == [
         *("row 5 of the sheet", "row 7 of the sheet")
     ]
-    assert sheet_names([Sheet("S", lambda: [(None, "task", None)])]) == ["task"]
+    assert workbook([(None, "task", None)]).names("a.xlsx") == ["task"]
 
 
 @pytest.mark.parametrize("value", [10**15, -(10**15), 1.2345678901234568e18, 2**53])
@@ -78,9 +80,7 @@ def test_other_sheets_with_data_are_named():
     assert (found, len(told)) == ([ROW], 1)
     assert "only the first sheet, 'S0', is read. Other sheets with data: 'S3'" in told[0]
     with pytest.warns(DroppedRowsWarning):
-        read_sheet(
-            "a.xlsx", [Sheet("S", lambda rows=rows: rows) for rows in ([COLUMNS], [GOOD])], COLUMNS
-        )
+        workbook([COLUMNS], [GOOD]).read("a.xlsx", COLUMNS)
     assert issubclass(DroppedRowsWarning, QuietcrowdWarning)
 
 

@@ -39,8 +39,9 @@ from quietcrowd.formats.columns import Choice, in_named_order, resolve
 from quietcrowd.formats.csv import count_formulas
 from quietcrowd.formats.files import check_new, require_no_overwriting, sidecar
 from quietcrowd.formats.headers import are_numbers
+from quietcrowd.formats.kinds import find_format
 from quietcrowd.formats.platforms.label_studio_config import write_label_config
-from quietcrowd.formats.registry import find_format, format_of, holds_truths, read_names, read_note
+from quietcrowd.formats.registry import format_of, holds_truths, read_names, read_note
 from quietcrowd.formats.reports import RANDOMISED, write_reports
 from quietcrowd.frames import as_frame, column_of
 from quietcrowd.intake import Intake, decoded

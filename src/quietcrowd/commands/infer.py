@@ -34,7 +34,7 @@ from quietcrowd.commands.printing import (
 from quietcrowd.exceptions import ConvergenceWarning, ParameterError
 from quietcrowd.formats import read_reports, write_table
 from quietcrowd.formats.files import check_new
-from quietcrowd.formats.registry import find_format
+from quietcrowd.formats.kinds import find_format
 from quietcrowd.gold import KnownTruthError
 from quietcrowd.mechanisms import Reports
 

@@ -1,7 +1,8 @@
 """Reading and writing of answers, reports and truths; name and header determine the format."""
 
 from quietcrowd.formats.answers import read_answers, read_truths, write_answers
-from quietcrowd.formats.registry import FORMATS, check_target, read_table, write_table
+from quietcrowd.formats.kinds import FORMATS
+from quietcrowd.formats.registry import check_target, read_table, write_table
 from quietcrowd.formats.reports import read_reports, write_reports
 
 __all__ = [

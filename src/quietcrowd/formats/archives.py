@@ -4,7 +4,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
-from quietcrowd.formats.jsonl import keys_of
+from quietcrowd.formats import jsonl
 
 
 def is_archive(path: Path) -> bool:
@@ -56,8 +56,10 @@ def _is_hidden(name: PurePosixPath) -> bool:
 
 
 def first_keys(path: Path) -> list[str]:
-    """Return names of files as ``file:NAME``, and `jsonl.first_keys` of the first one."""
+    """Return names of files as ``file:NAME``, and `jsonl.first_keys` of the first or only one."""
+    if not is_archive(path):
+        return jsonl.first_keys(path)
     keys: list[str] = []
     for name, text in members(path):
-        keys += [f"file:{name}"] if keys else [*keys_of(text), f"file:{name}"]
+        keys += [f"file:{name}"] if keys else [*jsonl.keys_of(text), f"file:{name}"]
     return keys

@@ -2,7 +2,7 @@
 
 import json
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self
@@ -13,7 +13,7 @@ from attrs import frozen
 
 from quietcrowd.exceptions import DroppedRowsWarning, FormatError, ParameterError
 from quietcrowd.frames import ALIASES, TRUTH_ALIASES
-from quietcrowd.times import named_times, times_to_compare
+from quietcrowd.times import named_times, seconds, times_to_compare
 from quietcrowd.validation import did_you_mean
 
 
@@ -110,12 +110,6 @@ def choose_field(path: Path, fields: Sequence[str], wanted: str | None, prefix: 
     return field
 
 
-def reject_truths(path: Path, wanted: Sequence[str], name: str) -> None:
-    """Raise FormatError if `wanted` are columns of known truths, missing in platform `name`."""
-    if "label" in wanted and "worker" not in wanted:
-        raise FormatError("formats.no-known-truths", path=path, name=name)
-
-
 def warn_left_out(path: Path, counts: Mapping[str, int]) -> None:
     """Warn of dropped rows, by number per reason."""
     told = [f"{what}: {count:,}" for what, count in counts.items() if count]
@@ -171,18 +165,56 @@ def label_text(path: Path, place: str, name: str, value: Any, readable: str) -> 
         return value
     if isinstance(value, int | float):
         return json.dumps(value)
-    raise FormatError(
+    shown = json.dumps(value, ensure_ascii=False, default=str)[:80]
+    raise unsupported(path, f"{place}, {name!r}", shown, "not a label", readable)
+
+
+def unsupported(path: Path, place: str, shown: str, what: str, readable: str) -> FormatError:
+    """Return the error about an answer that is `what`, but must be what is `readable`."""
+    return FormatError(
         "formats.answer-unsupported",
         path=path,
-        place=f"{place}, {name!r}",
-        value=json.dumps(value, ensure_ascii=False, default=str)[:80],
-        what="not a label",
+        place=place,
+        value=shown,
+        what=what,
         readable=readable,
     )
 
 
 TIME = "time"
 """Optional column of a platform's answers: numbers, or texts that cannot be compared."""
+
+
+def time_column(values: Sequence[Any]) -> pa.Array:
+    """Return the column `TIME`: numbers, or texts if `seconds` cannot compare the times."""
+    times = seconds(values)
+    if times is not None:
+        return times
+    return pa.array([None if value in (None, "") else str(value) for value in values], pa.string())
+
+
+def text_column(texts: Iterable[str | None]) -> pa.Array:
+    """Return a column of texts."""
+    return pa.array(texts, pa.string())
+
+
+def transposed(rows: Iterable[Sequence[Any]], width: int) -> list[list[Any]]:
+    """Return the columns of rows."""
+    listed = list(rows)
+    return [[row[place] for row in listed] for place in range(width)]
+
+
+def answers_table(rows: Iterable[Sequence[Any]], *, several: bool = False) -> pa.Table:
+    """Return rows of task, worker, answer as in `label_column`, and time, as a table."""
+    tasks, workers, answers, times = transposed(rows, 4)
+    return pa.table(
+        {
+            "task": text_column(tasks),
+            "worker": text_column(workers),
+            "label": label_column(answers, several=several),
+            TIME: time_column(times),
+        }
+    )
 
 
 def in_named_order(table: pa.Table, task: str, worker: str) -> pa.Table:

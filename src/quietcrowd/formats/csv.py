@@ -18,30 +18,8 @@ import pyarrow.csv as pa_csv
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats.columns import resolve
 from quietcrowd.formats.dialects import Dialect, dialect_of, numbered_rows, usual_delimiter
-from quietcrowd.formats.files import (
-    check_utf8,
-    is_packed,
-    read_note,
-    replacing_bytes,
-    sidecar,
-    write_sidecar,
-)
+from quietcrowd.formats.files import check_utf8, is_packed, replacing_bytes, sidecar, write_sidecar
 from quietcrowd.formats.headers import Name, are_numbers, check_header, numbered_columns
-
-__all__ = [
-    "TEXTS",
-    "as_text",
-    "count_formulas",
-    "guard",
-    "guard_cell",
-    "names",
-    "place_of_row",
-    "read",
-    "read_note",
-    "shorten",
-    "unguard",
-    "write",
-]
 
 NAME = "CSV in UTF-8"
 
@@ -80,10 +58,9 @@ def read(path: Path, wanted: tuple[Name, ...]) -> pa.Table:
     return unguard(_without_blank_rows(table.rename_columns(list(found)), path, dialect, 1))
 
 
-def place_of_row(path: Path, row: int, *, header: bool = True) -> str:
-    """Return where a row of the table, counted from 0, is in the file."""
-    rows = numbered_rows(path, _dialect(path))
-    line, _ = next(islice(rows, row + header, None), (None, None))
+def place_of_row(path: Path, row: int) -> str:
+    """Return where a row, counted from 0 for the header, is in the file."""
+    line, _ = next(islice(numbered_rows(path, _dialect(path)), row, None), (None, None))
     return f"line {line} of the file"
 
 

@@ -14,11 +14,8 @@ import pyarrow as pa
 
 from quietcrowd.exceptions import FormatError, MissingExtraError
 from quietcrowd.formats.csv import TEXTS, as_text, shorten
-from quietcrowd.formats.files import read_note, replacing, sidecar, write_sidecar
-from quietcrowd.formats.headers import Name
-from quietcrowd.formats.sheets import Sheet, place_in_sheet, read_sheet, sheet_names
-
-__all__ = ["import_openpyxl", "names", "place_of_row", "read", "read_note", "write"]
+from quietcrowd.formats.files import replacing, sidecar, write_sidecar
+from quietcrowd.formats.sheets import Sheet, Workbook
 
 NAME = "an Excel workbook"
 
@@ -34,24 +31,6 @@ MOST_ROWS = 2**20
 _TIME = re.compile(rb"(?<=W3CDTF\">)[^<]+")
 _NO_TIME = b"1980-01-01T00:00:00Z"
 """Replaces the time of writing, so that equal content gives equal bytes."""
-
-
-def names(path: Path) -> list[str]:
-    """Return the names of the columns."""
-    with _sheets(path) as sheets:
-        return sheet_names(sheets)
-
-
-def read(path: Path, wanted: tuple[Name, ...]) -> pa.Table:
-    """Return the wanted columns as text, see `read_sheet`."""
-    with _sheets(path) as sheets:
-        return read_sheet(path, sheets, wanted)
-
-
-def place_of_row(path: Path, row: int, *, header: bool = True) -> str:
-    """Return where a row of the table, counted from 0, is in the sheet."""
-    with _sheets(path) as sheets:
-        return place_in_sheet(sheets, row + header)
 
 
 @contextmanager
@@ -74,6 +53,10 @@ def _rows(sheet: Any) -> Iterator[tuple[Any, ...]]:
     return sheet.iter_rows(values_only=True)  # type: ignore[no-any-return]
 
 
+_BOOK = Workbook(_sheets)
+names, read, place_of_row = _BOOK.names, _BOOK.read, _BOOK.place_of_row
+
+
 def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
     """Write ids and labels as text, and the note to the sidecar."""
     if len(table) >= MOST_ROWS:
@@ -87,12 +70,8 @@ def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
     for row, values in enumerate(chain([table.column_names], rows), start=-1):
         for place, value in enumerate(values, start=1):
             if isinstance(value, str) and _is_unfit(value):
-                raise FormatError(
-                    "formats.cell-too-large",
-                    path=path,
-                    address=_place_of(row),
-                    text=shorten(value),
-                )
+                address, text = "header" if row < 0 else f"row {row}", shorten(value)
+                raise FormatError("formats.cell-too-large", path=path, address=address, text=text)
             cell = book.active.cell(row + 2, place, value)
             if isinstance(value, str):
                 cell.data_type = "s"  # even if it looks like a formula
@@ -107,10 +86,6 @@ def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
 
 def _is_unfit(text: str) -> bool:
     return len(text) > MOST_CHARACTERS or _UNFIT.search(text) is not None
-
-
-def _place_of(row: int) -> str:
-    return "header" if row < 0 else f"row {row}"
 
 
 def _without_times(written: IO[bytes], path: Path) -> None:

@@ -81,7 +81,7 @@ def names(path: Path) -> list[str]:
 
 
 def place_of_row(path: Path, row: int) -> str:
-    """Return where a row of the table, counted from 0, is in the file."""
+    """Return where a row, counted from 0, is in the file."""
     place, _ = next(islice(_records(path), row, None), (None, None))
     return f"{place} of the file"
 
@@ -212,13 +212,13 @@ def parse_objects(path: Path, text: str, inside: str = "") -> list[tuple[str, di
     A place is `inside` followed by "line 1", "line 2", … or "record 0", "record 1", ….
     """
     if text.lstrip().startswith("[") or _is_one_object(text):
-        records = _parsed(path, inside.rstrip(" :") or "the list", text)
+        records = parse_part(path, inside.rstrip(" :") or "the list", text)
         records = records if isinstance(records, list) else [records]
         found = [(f"{inside}record {number}", one) for number, one in enumerate(records)]
     else:  # str.splitlines would split at line separators inside strings
         lines = enumerate(text.split("\n"), start=1)
         places = [(f"{inside}line {number}", line) for number, line in lines if line.strip()]
-        found = [(place, _parsed(path, place, line)) for place, line in places]
+        found = [(place, parse_part(path, place, line)) for place, line in places]
     for place, one in found:
         if not isinstance(one, dict):
             raise FormatError("formats.place-not-an-object", path=path, place=place)
@@ -231,7 +231,8 @@ def _is_one_object(text: str) -> bool:
     return bool(others) and not keys_of(line) and bool(_typed_keys(lambda: json.loads(text)))
 
 
-def _parsed(path: Path, place: str, text: str) -> Any:
+def parse_part(path: Path, place: str, text: str) -> Any:
+    """Parse JSON at a place of a file; raise FormatError if it is invalid."""
     try:
         return parse_json(text)
     except (ValueError, RecursionError) as error:

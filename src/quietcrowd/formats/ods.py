@@ -6,31 +6,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from quietcrowd.exceptions import FormatError, MissingExtraError
-from quietcrowd.formats.headers import Name
-from quietcrowd.formats.sheets import Sheet, place_in_sheet, read_sheet, sheet_names
+from quietcrowd.formats.sheets import Sheet, Workbook
 
 NAME = "an OpenDocument spreadsheet"
-
-
-def names(path: Path) -> list[str]:
-    """Return the names of the columns."""
-    with _sheets(path) as sheets:
-        return sheet_names(sheets)
-
-
-def read(path: Path, wanted: tuple[Name, ...]) -> pa.Table:
-    """Return the wanted columns as text, see `read_sheet`."""
-    with _sheets(path) as sheets:
-        return read_sheet(path, sheets, wanted)
-
-
-def place_of_row(path: Path, row: int, *, header: bool = True) -> str:
-    """Return where a row of the table, counted from 0, is in the sheet."""
-    with _sheets(path) as sheets:
-        return place_in_sheet(sheets, row + header)
 
 
 @contextmanager
@@ -45,6 +24,10 @@ def _sheets(path: Path) -> Iterator[list[Sheet]]:
 
 def _rows(book: Any, name: str) -> Iterator[list[Any]]:
     return iter(book.get_sheet_by_name(name).to_python(skip_empty_area=False))
+
+
+_BOOK = Workbook(_sheets)
+names, read, place_of_row = _BOOK.names, _BOOK.read, _BOOK.place_of_row
 
 
 def _import_calamine() -> Any:

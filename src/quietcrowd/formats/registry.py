@@ -1,277 +1,24 @@
-"""The formats of files, and the choice of one by name, suffix and header."""
+"""Reading and writing of tables in the format of their file."""
 
-import re
 import warnings
-import zlib
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from importlib import import_module
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
-from attrs import evolve, frozen
+from attrs import evolve
 
 from quietcrowd.exceptions import FormatError, ParameterError, QuietcrowdWarning
 from quietcrowd.formats import files
 from quietcrowd.formats.columns import Choice, in_time_order, resolve, warn_left_out
 from quietcrowd.formats.decimals import with_decimal_points
-from quietcrowd.formats.foreign import check_not_foreign
 from quietcrowd.formats.headers import Name, are_numbers
-from quietcrowd.frames import ALIASES, as_frame, mark_of
+from quietcrowd.formats.kinds import FORMATS, Format, by_suffix, find_format, formats_within
+from quietcrowd.frames import as_frame, mark_of
 from quietcrowd.header_rows import without_header_rows
 from quietcrowd.times import TIME_NAMES
-from quietcrowd.validation import did_you_mean, one_line
-from quietcrowd.wide_columns import QUALTRICS
-
-
-@frozen
-class Format:
-    """A file format: its name on the command line, its module, and how to recognize it.
-
-    A file has the first format with its suffix, unless its header fits the `marks` of another
-    format, for which that format is `within`. Marks are regular expressions. Each must match the
-    name of a column, and no mark in `unless` may. For the header of JSON see `jsonl.first_keys`.
-    A `folder` of files can be read as one file.
-    """
-
-    name: str
-    module: str
-    suffixes: tuple[str, ...]
-    within: tuple[str, ...] = ()
-    marks: tuple[str, ...] = ()
-    unless: tuple[str, ...] = ()
-    written: bool = True
-    folder: bool = False
-
-    @property
-    def platform(self) -> bool:
-        """Whether files contain answers in fixed columns, instead of a table of any columns."""
-        return self.module.startswith("platforms.")
-
-    @property
-    def typed(self) -> bool:
-        """Whether files of tables have lists, and distinguish texts from numbers."""
-        return self.module in ("parquet", "jsonl")
-
-    @property
-    def title(self) -> str:
-        """The name in messages."""
-        return self.load().NAME  # type: ignore[no-any-return]
-
-    def load(self) -> ModuleType:
-        """Import the module, which has ``NAME``, ``read`` and perhaps ``write``."""
-        return import_module(f"quietcrowd.formats.{self.module}")
-
-    def fits(self, path: Path) -> bool:
-        """Return whether a file has a suffix of this format, or is a folder that has it."""
-        if path.is_dir():
-            return self.folder
-        return path.name.lower().endswith(self.suffixes)
-
-    def is_marked(self, header: Sequence[str]) -> bool:
-        """Return whether a header fits the marks."""
-
-        def matches(mark: str) -> bool:
-            return any(re.fullmatch(mark, name, re.DOTALL) for name in header)
-
-        return all(map(matches, self.marks)) and not any(map(matches, self.unless))
-
-
-_CSV, _TSV, _JSON = (".csv", ".csv.gz"), (".tsv", ".tsv.gz"), (".json", ".json.gz")
-_JSONL = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
-_TEXT = (".txt", ".txt.gz", ".tab", ".tab.gz")
-
-_TABLE = (rf"({'|'.join(('worker', *ALIASES['worker']))})(:\w+)?",)
-"""A column of tables, which these platforms do not write."""
-
-_ANNOTATION = ("annotator", "annotation_id")
-_ARGILLA = r"(responses:(dict|list)|.*\.responses:\w+|.*-suggestion-metadata:\w+)"
-_DOCCANO = (
-    "(text|filename|data):str",
-    "(annotations|labels?|category|categories|cats|entities|relations|bbox|segmentation):list",
-)
-_LISTS = "(annotator|worker|rater|coder|user)(s|_?ids):list"
-"""A column with the workers of a row, which only data sets of Hugging Face have."""
-
-_PRODIGY = ("_input_hash:int", "_task_hash:int", "answer:str")
-_APPEN = (
-    "_unit_id|results:dict",
-    "_worker_id|_trusted_judgments|.*:confidence|(judgments_count|state|job_id):.*",
-)
-_ASSIGNMENTS = tuple(
-    rf"Assignments:list|Assignment:dict|{name}:str" for name in ("HITId", "WorkerId")
-)
-_GROUND_TRUTH = tuple(
-    rf"answers:list|file:(.*/)?worker-response/.*|{mark}"
-    for mark in ("line:source(-ref)?:str", "line:.+-metadata:dict")
-)
-_LIMESURVEY = (
-    *(r"id(\. .*)?|Response ID", r"submitdate(\. .*)?|Date submitted"),
-    *(r"lastpage(\. .*)?|Last page", r"startlanguage(\. .*)?|Start language"),
-)
-
-FORMATS: Mapping[str, Format] = {
-    one.name: one
-    for one in (
-        Format("csv", "csv", (*_CSV, *_TSV, *_TEXT)),
-        Format("parquet", "parquet", (".parquet",)),
-        Format("jsonl", "jsonl", _JSONL),
-        Format("excel", "excel", (".xlsx",)),
-        Format("ods", "ods", (".ods",), written=False),
-        Format("crowd-kit", "csv", _CSV),
-        Format("mturk", "platforms.mturk", _CSV, ("csv",), ("HITId", "WorkerId")),
-        Format("toloka", "platforms.toloka", _TSV, ("csv",), ("(OUTPUT|GOLDEN|ASSIGNMENT):.*",)),
-        Format("label-studio", "platforms.label_studio", _JSON),
-        Format(
-            "label-studio-min",
-            "platforms.label_studio_min",
-            _JSON,
-            within=("label-studio",),
-            marks=tuple(f"{name}:.*" for name in _ANNOTATION),
-            unless=("annotations:.*", _ARGILLA),
-        ),
-        Format("label-studio-csv", "platforms.label_studio_csv", _CSV, ("csv",), _ANNOTATION),
-        Format(
-            "prodigy",
-            "platforms.prodigy",
-            (*_JSONL, *_JSON),
-            within=("label-studio", "jsonl"),
-            marks=_PRODIGY,
-            written=False,
-        ),
-        Format(
-            "doccano",
-            "platforms.doccano",
-            (*_JSONL, *_JSON, ".zip"),
-            within=("label-studio", "jsonl"),
-            marks=_DOCCANO,
-            unless=(_ARGILLA, "(task|taskId|annotator|_task_hash):.*", _LISTS),
-            written=False,
-        ),
-        Format(
-            "argilla",
-            "platforms.argilla",
-            (*_JSON, *_JSONL),
-            within=("label-studio", "jsonl"),
-            marks=(_ARGILLA,),
-            written=False,
-        ),
-        Format(
-            "limesurvey",
-            "platforms.limesurvey",
-            (*_CSV, *_TSV),
-            within=("csv",),
-            marks=_LIMESURVEY,
-            written=False,
-        ),
-        Format(
-            "qualtrics",
-            "platforms.qualtrics",
-            (*_CSV, *_TSV),
-            within=("csv",),
-            marks=QUALTRICS.marks,
-            unless=("task", "label"),
-            written=False,
-        ),
-        Format(
-            "mturk-api",
-            "platforms.mturk_api",
-            (*_JSON, *_JSONL),
-            within=("label-studio", "jsonl"),
-            marks=_ASSIGNMENTS,
-            unless=_TABLE,
-            written=False,
-        ),
-        Format(
-            "sagemaker",
-            "platforms.sagemaker",
-            (".manifest", *_JSON, *_JSONL, ".zip"),
-            within=("label-studio", "jsonl", "doccano"),
-            marks=_GROUND_TRUTH,
-            unless=("annotations:.*", *_TABLE),
-            written=False,
-            folder=True,
-        ),
-        Format(
-            "appen",
-            "platforms.appen",
-            (*_CSV, *_JSON, *_JSONL),
-            within=("csv", "label-studio", "jsonl"),
-            marks=_APPEN,
-            unless=_TABLE,
-            written=False,
-        ),
-        Format(
-            "zooniverse",
-            "platforms.zooniverse",
-            _CSV,
-            within=("csv",),
-            marks=("classification_id", "workflow_id", "annotations", "subject_ids"),
-            unless=_TABLE,
-            written=False,
-        ),
-        Format(
-            "labelbox",
-            "platforms.labelbox",
-            (*_JSONL, *_JSON),
-            within=("label-studio", "jsonl"),
-            marks=("data_row:dict", "projects:dict"),
-            unless=_TABLE,
-            written=False,
-        ),
-        Format(
-            "kili",
-            "platforms.kili",
-            (*_JSON, *_JSONL),
-            within=("label-studio", "jsonl"),
-            marks=("externalId:.*", "labels:list|latestLabel:.*"),
-            unless=_TABLE,
-            written=False,
-        ),
-        Format(
-            "json",
-            "jsonl",
-            _JSON,
-            within=("label-studio",),
-            marks=(".*:(str|int|float|bool)",),
-            unless=("(annotations|completions|predictions|data):.*",),
-            written=False,
-        ),
-        Format(
-            "hugging-face",
-            "platforms.hugging_face",
-            (*_JSONL, *_JSON, *_CSV, ".parquet"),
-            written=False,
-        ),
-    )
-}
-"""Formats by name; a new file has the first format with its suffix."""
-
 
 _USUAL = frozenset(("task", "worker", "label"))
-
-
-def find_format(path: Path, name: str | None = None) -> Format:
-    """Return the format with this name, or the first format with the file's suffix."""
-    if name is not None and name not in FORMATS:
-        raise ParameterError(
-            "formats.format-unknown",
-            formats=", ".join(FORMATS),
-            name=name,
-            suggestion=did_you_mean(name, FORMATS),
-        )
-    found = _by_suffix(path) if name is None else FORMATS[name]
-    if found is None:
-        check_not_foreign(path)
-        known = dict.fromkeys(suffix for one in FORMATS.values() for suffix in one.suffixes)
-        raise FormatError("formats.suffix-unknown", path=path, known=", ".join(known))
-    return found
-
-
-def _by_suffix(path: Path) -> Format | None:
-    return next((one for one in FORMATS.values() if one.fits(path)), None)
 
 
 def format_of(path: Path, name: str | None = None, columns: Sequence[Name] = ()) -> Format:
@@ -280,23 +27,21 @@ def format_of(path: Path, name: str | None = None, columns: Sequence[Name] = ())
     A file of a platform is a table if it has all `columns`, unless these are the default ones.
     """
     kind = find_format(path, name)
-    inside = [one for one in FORMATS.values() if kind.name in one.within]
-    if name is not None or not inside:
+    inside = [] if name is not None else formats_within(kind)
+    if not inside:
         return kind
-    header = _read(path, kind, _header_reader(path, kind))
+    header = kind.call("names" if kind.name == "csv" else _first_keys, path)
     found = next((one for one in inside if one.is_marked(header)), kind)
     if not found.platform or set(columns) <= _USUAL:
         return found
     table = FORMATS["json"] if kind.platform else kind
-    return table if set(columns) <= set(_read(path, table, table.load().names)) else found
+    return table if set(columns) <= set(table.call("names", path)) else found
 
 
-def _header_reader(path: Path, kind: Format) -> Callable[[Path], list[str]]:
-    if kind.name == "csv":
-        return FORMATS["csv"].load().names  # type: ignore[no-any-return]
-    if path.suffix.lower() == ".zip":
-        return import_module("quietcrowd.formats.archives").first_keys  # type: ignore[no-any-return]
-    return FORMATS["jsonl"].load().first_keys  # type: ignore[no-any-return]
+def _first_keys(path: Path) -> list[str]:
+    from quietcrowd.formats import archives  # not for CSV
+
+    return archives.first_keys(path)
 
 
 def read_table(
@@ -323,19 +68,16 @@ def read_table(
     if kind.platform:
         if not set(columns) <= _USUAL:
             raise ParameterError("formats.columns-are-known", path=path, title=kind.title)
-        choice = evolve(choice, sets=sets)
-        table: pa.Table = in_time_order(_read(path, kind, kind.load().read, columns, choice))
+        table = _read_platform(path, kind, columns, evolve(choice, sets=sets))
     elif choice != Choice():
         raise ParameterError("formats.options-of-platforms", path=path)
     else:
         if are_numbers(columns) and kind.typed:
             raise ParameterError("formats.numbers-of-columns", path=path, title=kind.title)
         _warn_of_platform(path, file_format, kind)
-        known = _read(path, kind, kind.load().names) if timed and not are_numbers(columns) else ()
+        known = kind.call("names", path) if timed and not are_numbers(columns) else ()
         times = [name for name in TIME_NAMES if name in known and name not in columns]
-        table, skipped = without_header_rows(
-            _read(path, kind, kind.load().read, (*columns, *times))
-        )
+        table, skipped = without_header_rows(kind.call("read", path, (*columns, *times)))
         warn_left_out(path, {"further rows of a Qualtrics header": skipped})
     names = [str(name) for name in columns]
     label = "label" if "label" in names else names[-1]
@@ -347,6 +89,14 @@ def read_table(
     place = table.schema.get_field_index(label)
     labels = with_decimal_points(path, table[label], label, decimal)
     return table.set_column(place, label, labels)
+
+
+def _read_platform(path: Path, kind: Format, columns: tuple[Name, ...], choice: Choice) -> pa.Table:
+    if "worker" in columns:
+        return in_time_order(kind.call("read", path, choice))
+    if not hasattr(kind.load(), "read_truths"):
+        raise FormatError("formats.no-known-truths", path=path, name=kind.title)
+    return kind.call("read_truths", path, choice)
 
 
 def _warn_of_platform(path: Path, file_format: str | None, table: Format) -> None:
@@ -368,9 +118,7 @@ def read_columns(path: Path, *, file_format: str | None = None) -> pa.Table:
         kind = FORMATS["csv"]
     if kind.platform:
         raise ParameterError("formats.platform-not-wide", path=path, title=kind.title)
-    names: list[str] = _read(path, kind, kind.load().names)
-    table: pa.Table = _read(path, kind, kind.load().read, tuple(names))
-    return table
+    return kind.call("read", path, tuple(kind.call("names", path)))
 
 
 def _check_cells(path: Path, schema: pa.Schema, name: str, *, is_label: bool) -> None:
@@ -387,10 +135,7 @@ def read_names(
 ) -> list[str] | None:
     """Return the names of a table's columns, or None for a platform's file; see `format_of`."""
     kind = format_of(path, file_format, columns)
-    if kind.platform:
-        return None
-    found: list[str] = _read(path, kind, kind.load().names)
-    return found
+    return None if kind.platform else kind.call("names", path)
 
 
 def holds_truths(
@@ -399,11 +144,10 @@ def holds_truths(
     """Return whether a file has truths and no workers; `columns` are task, worker and label."""
     kind = format_of(path, file_format, columns)
     if kind.platform:
-        reader = getattr(kind.load(), "holds_truths", None)
-        return reader is not None and _read(path, kind, reader)
+        return hasattr(kind.load(), "holds_truths") and kind.call("holds_truths", path)
     if are_numbers(columns):
         return False
-    names = _read(path, kind, kind.load().names)
+    names = kind.call("names", path)
     task, worker, label = map(str, columns)
     without = resolve(path, names, (task, label))
     return worker not in resolve(path, names, (task, worker, label)) and len(without) == 2
@@ -412,13 +156,8 @@ def holds_truths(
 def read_note(path: Path, file_format: str | None = None) -> dict[str, Any] | None:
     """Return the note of a table, or None; errors as in `read_table`."""
     kind = find_format(path, file_format)
-    own = kind.written and not kind.platform
-    reader = kind.load().read_note if own else files.read_note
-    note: dict[str, Any] | None = _read(path, kind, reader if kind.written else lambda _: None)
-    return note
-
-
-_ZIPPED = (".zip", ".xlsx", ".ods")
+    reader = getattr(kind.load(), "read_note", files.read_note)
+    return kind.call(reader if kind.written else lambda _: None, path)  # type: ignore[no-any-return]
 
 
 def place_of_row(
@@ -430,34 +169,9 @@ def place_of_row(
         return None
     with warnings.catch_warnings():  # which read_table gave
         warnings.simplefilter("ignore")
-        _, skipped = without_header_rows(_read(path, kind, kind.load().read, columns))
-    options = {} if kind.module == "jsonl" else {"header": not are_numbers(columns)}
-    reader = partial(kind.load().place_of_row, **options)
-    place: str = _read(path, kind, reader, row + skipped)
-    return place
-
-
-def _read(path: Path, kind: Format, reader: Callable[..., Any], *parameters: Any) -> Any:
-    if not path.is_dir():
-        path.open("rb").close()  # later errors are about the content
-    try:
-        return reader(path, *parameters)
-    except (FormatError, ParameterError):
-        raise
-    except (
-        pa.ArrowException,
-        OSError,
-        EOFError,
-        OverflowError,
-        ValueError,
-        RecursionError,
-        zlib.error,
-    ) as error:
-        if isinstance(error, UnicodeDecodeError) and path.suffix.lower() not in _ZIPPED:
-            files.check_utf8(path)
-        raise FormatError(
-            "formats.not-readable", path=path, name=kind.title, reason=one_line(error)
-        ) from None
+        _, skipped = without_header_rows(kind.call("read", path, columns))
+    header = kind.module != "jsonl" and not are_numbers(columns)
+    return kind.call("place_of_row", path, row + skipped + header)  # type: ignore[no-any-return]
 
 
 def check_target(path: Path, file_format: str | None = None) -> None:
@@ -493,7 +207,7 @@ _WRITE_A_TABLE = "write a table with a name that ends in .csv, .tsv, .parquet, .
 
 
 def _check_is_table(path: Path) -> None:
-    kind = _by_suffix(path)
+    kind = by_suffix(path)
     if kind is None or kind.platform:
         made = f"; quietcrowd convert makes {kind.title} from it" if kind and kind.written else ""
         raise FormatError(

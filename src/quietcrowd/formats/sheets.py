@@ -5,6 +5,7 @@ Blank rows are ignored, also above the names.
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from datetime import date, datetime, time
 from itertools import islice
 from pathlib import Path
@@ -32,17 +33,34 @@ class Sheet:
     rows: Callable[[], Iterable[Sequence[Any]]]
 
 
-def sheet_names(sheets: Sequence[Sheet]) -> list[str]:
-    """Return the names of the columns."""
-    return [name for name in _header(sheets[0]) if name]
+@frozen
+class Workbook:
+    """The functions of a format whose files `sheets` opens."""
+
+    sheets: Callable[[Path], AbstractContextManager[Sequence[Sheet]]]
+
+    def names(self, path: Path) -> list[str]:
+        """Return the names of the columns."""
+        with self.sheets(path) as sheets:
+            return [name for name in _header(sheets[0]) if name]
+
+    def read(self, path: Path, wanted: tuple[Name, ...]) -> pa.Table:
+        """Return the wanted columns of the first sheet as text, or all columns if one is missing.
+
+        Numbers are those of columns in a sheet without a header. A warning names other sheets with
+        data, and dates. Numbers without all digits are an error.
+        """
+        with self.sheets(path) as sheets:
+            return _read(path, sheets, wanted)
+
+    def place_of_row(self, path: Path, row: int) -> str:
+        """Return where a row that is not blank, counted from 0 for the header, is in the sheet."""
+        with self.sheets(path) as sheets:
+            number, _ = next(islice(_filled(sheets[0]), row, None), (None, None))
+        return f"row {number} of the sheet"
 
 
-def read_sheet(path: Path, sheets: Sequence[Sheet], wanted: tuple[Name, ...]) -> pa.Table:
-    """Return the wanted columns of the first sheet as text, or all columns if one is missing.
-
-    Numbers are those of columns in a sheet without a header. A warning names other sheets with
-    data, and dates. Numbers without all digits are an error.
-    """
+def _read(path: Path, sheets: Sequence[Sheet], wanted: tuple[Name, ...]) -> pa.Table:
     rows = list(_filled(sheets[0]))
     header = _texts(rows[0][1]) if rows else []
     if are_numbers(wanted):
@@ -55,24 +73,13 @@ def read_sheet(path: Path, sheets: Sequence[Sheet], wanted: tuple[Name, ...]) ->
             found = {name: name for name in header if name}
         places = {name: header.index(given) for name, given in found.items()}
         rows = rows[1:]
-    if others := [repr(one.name) for one in sheets[1:] if _header(one)]:
+    if others := ", ".join(repr(one.name) for one in sheets[1:] if _header(one)):
+        first = sheets[0].name
         warnings.warn(
-            DroppedRowsWarning(
-                "formats.sheets-left-out",
-                path=path,
-                name=sheets[0].name,
-                others=", ".join(others),
-            ),
+            DroppedRowsWarning("formats.sheets-left-out", path=path, name=first, others=others),
             stacklevel=2,
         )
-    columns = {name: _column(path, rows, name, place) for name, place in places.items()}
-    return pa.table(columns)
-
-
-def place_in_sheet(sheets: Sequence[Sheet], row: int) -> str:
-    """Return the place of a row that is not blank, counted from 0, for messages."""
-    number, _ = next(islice(_filled(sheets[0]), row, None), (None, None))
-    return f"row {number} of the sheet"
+    return pa.table({name: _column(path, rows, name, place) for name, place in places.items()})
 
 
 def _filled(sheet: Sheet) -> Iterator[tuple[int, Sequence[Any]]]:
@@ -110,8 +117,8 @@ def _column(
 ) -> pa.Array:
     texts: list[str | None] = []
     dates: list[tuple[int, str | None]] = []
-    for number, row in rows:
-        cell = row[place] if place < len(row) else None
+    for number, cells in rows:
+        cell = cells[place] if place < len(cells) else None
         text = _text(cell)
         if isinstance(cell, int | float) and abs(cell) >= LOST_DIGITS:
             raise FormatError("formats.digits-lost", path=path, row=number, name=name, value=text)
@@ -122,15 +129,11 @@ def _column(
         if isinstance(cell, date | time):
             dates.append((number, text))
         texts.append(text)
-    if dates:
+    if count := len(dates):
+        row, text = dates[0]
         warnings.warn(
             QuietcrowdWarning(
-                "formats.dates-in-cells",
-                path=path,
-                name=name,
-                count=len(dates),
-                row=dates[0][0],
-                value=dates[0][1],
+                "formats.dates-in-cells", path=path, name=name, count=count, row=row, value=text
             ),
             stacklevel=3,
         )

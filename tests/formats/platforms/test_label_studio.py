@@ -16,7 +16,8 @@ from quietcrowd.exceptions import (
     ParameterError,
     QuietcrowdWarning,
 )
-from quietcrowd.formats.registry import FORMATS, holds_truths, read_table, write_table
+from quietcrowd.formats.kinds import FORMATS
+from quietcrowd.formats.registry import holds_truths, read_table, write_table
 
 DOMAIN = qc.Categorical(["cat", "dog"])
 

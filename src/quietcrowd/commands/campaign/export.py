@@ -21,9 +21,9 @@ from quietcrowd.commands.printing import note
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import FORMATS, check_target, read_reports, write_reports
 from quietcrowd.formats.files import replacing, require_no_overwriting, sidecar, write_sidecar
+from quietcrowd.formats.kinds import find_format
 from quietcrowd.formats.parquet import write_parquet
 from quietcrowd.formats.platforms.label_studio_config import common_texts, write_label_config
-from quietcrowd.formats.registry import find_format
 from quietcrowd.formats.reports import read_report_note
 from quietcrowd.mechanisms import Mechanism
 

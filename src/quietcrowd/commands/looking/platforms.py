@@ -25,8 +25,8 @@ from quietcrowd.exceptions import FormatError, QuietcrowdError
 from quietcrowd.formats import read_table
 from quietcrowd.formats.columns import Choice, QuestionError
 from quietcrowd.formats.contents import Contents
+from quietcrowd.formats.kinds import Format
 from quietcrowd.formats.likely_columns import separator_of
-from quietcrowd.formats.registry import Format
 
 _MOST_QUESTIONS = 20
 """Maximum number of questions that are read to count answers."""

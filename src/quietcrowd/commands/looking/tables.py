@@ -39,13 +39,14 @@ from quietcrowd.formats import read_table
 from quietcrowd.formats.answers import holds_comparisons, read_comparison_table
 from quietcrowd.formats.columns import Choice, resolve
 from quietcrowd.formats.contents import Contents
+from quietcrowd.formats.kinds import FORMATS, Format
 from quietcrowd.formats.likely_columns import (
     Columns,
     columns_by_name,
     columns_by_values,
     likely_wide,
 )
-from quietcrowd.formats.registry import FORMATS, Format, holds_truths, read_columns, read_names
+from quietcrowd.formats.registry import holds_truths, read_columns, read_names
 
 
 def of_table(source: Source, kind: Format, given: Given) -> Findings:

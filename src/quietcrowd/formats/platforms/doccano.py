@@ -16,10 +16,10 @@ from quietcrowd.exceptions import FormatError
 from quietcrowd.formats.archives import count_files, is_archive, members
 from quietcrowd.formats.columns import (
     Choice,
+    answers_table,
     check_once,
     id_text,
-    label_column,
-    reject_truths,
+    unsupported,
     warn_left_out,
 )
 from quietcrowd.formats.files import open_text
@@ -50,45 +50,36 @@ _Record: TypeAlias = tuple[str, str, Mapping[str, Any]]
 """The name of the file without its suffix, a place for messages, and a record."""
 
 
-def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
+def read(path: Path, choice: Choice) -> pa.Table:
     """Return one answer per text and annotator; the id of a text is the task.
 
     Texts without a label are dropped with a warning: the export does not distinguish an annotator
     who chose nothing from one who has not seen the text.
     """
-    reject_truths(path, wanted, NAME)
     if choice.field is not None:
         raise FormatError("formats.platform-without-fields", path=path, name=NAME)
-    tasks: list[str] = []
-    workers: list[str] = []
-    answers: list[list[str]] = []
-    empty = 0
+    rows, empty = [], 0
     for stem, place, record in _records(path):
         key = next((key for key in _IDS if key in record), _IDS[0])
         task = id_text(path, place, key, record.get(key))
         given = _answers(path, place, stem, record)
         empty += not given
-        for worker, labels in given:
-            tasks.append(task)
-            workers.append(worker)
-            answers.append(labels)
+        rows += [(task, worker, labels, None) for worker, labels in given.items()]
     warn_left_out(path, {"texts without a label": empty})
-    names = {"task": pa.array(tasks, pa.string()), "worker": pa.array(workers, pa.string())}
-    return pa.table({**names, "label": label_column(answers, several=choice.sets)})
+    return answers_table(rows, several=choice.sets)
 
 
 def _records(path: Path) -> Iterator[_Record]:
     if not is_archive(path):
+        name = PurePosixPath(path.name.removesuffix(".gz"))
         with open_text(path, "utf-8-sig") as file:
-            yield from _records_of(
-                path, "", PurePosixPath(path.name.removesuffix(".gz")), file.read()
-            )
+            yield from _records_of(path, "", name, file.read())
         return
-    others = count_files(path)
+    count = others = count_files(path)
     for name, text in members(path, _SUFFIXES):
         yield from _records_of(path, f"{name}: ", name, text)
         others -= 1
-    if others == count_files(path):
+    if others == count:
         raise FormatError("formats.archive-without-exports", path=path, suffixes=_SEVERAL)
     warn_left_out(path, {f"files that do not end in {_SEVERAL}": others})
 
@@ -109,36 +100,28 @@ def _records_of(path: Path, inside: str, name: PurePosixPath, text: str) -> Iter
         yield stem, f"{inside}row {number}", {**row, **labels}
 
 
-def _answers(
-    path: Path, place: str, stem: str, record: Mapping[str, Any]
-) -> list[tuple[str, list[str]]]:
-    """Return annotators with their labels."""
+def _answers(path: Path, place: str, stem: str, record: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the labels of each annotator."""
     if isinstance(record.get("annotations"), list):
-        by_worker: dict[str, list[str]] = {}
+        given: dict[str, list[str]] = {}
         for one in record["annotations"]:
-            labels = _labels_of_annotation(path, place, one)
-            worker = _worker(path, place, "user", one.get("user"), stem)
-            by_worker.setdefault(worker, []).extend(labels)
-        return list(by_worker.items())
+            if not isinstance(one, dict) or "label" not in one:
+                raise _unsupported(path, place, one, "an annotation without a label")
+            if "start_offset" in one:
+                raise _unsupported(path, place, one, "a span")
+            labels = _labels(path, place, one["label"])
+            given.setdefault(_worker(path, place, "user", one.get("user"), stem), []).extend(labels)
+        return given
     key = next((key for key in (*_LABELS, *_PARTS) if key in record), None)
     if key is None:
-        raise FormatError(
-            "formats.labels-missing", path=path, place=place, keys=", ".join(map(repr, _LABELS))
-        )
+        keys = ", ".join(map(repr, _LABELS))
+        raise FormatError("formats.labels-missing", path=path, place=place, keys=keys)
     if key in _PARTS:
         raise _unsupported(path, place, record[key], f"a value of {key!r}")
     labels = _labels(path, place, record[key])
     if not labels:
-        return []
-    return [(_worker(path, place, "username", record.get("username"), stem), labels)]
-
-
-def _labels_of_annotation(path: Path, place: str, one: Any) -> list[str]:
-    if not isinstance(one, dict) or "label" not in one:
-        raise _unsupported(path, place, one, "an annotation without a label")
-    if "start_offset" in one:
-        raise _unsupported(path, place, one, "a span")
-    return _labels(path, place, one["label"])
+        return {}
+    return {_worker(path, place, "username", record.get("username"), stem): labels}
 
 
 def _labels(path: Path, place: str, value: Any) -> list[str]:
@@ -153,14 +136,8 @@ def _labels(path: Path, place: str, value: Any) -> list[str]:
 
 
 def _unsupported(path: Path, place: str, value: Any, what: str) -> FormatError:
-    return FormatError(
-        "formats.answer-unsupported",
-        path=path,
-        place=place,
-        value=f"{value!r:.60}",
-        what=what,
-        readable="one or more labels of a whole text or image",
-    )
+    readable = "one or more labels of a whole text or image"
+    return unsupported(path, place, f"{value!r:.60}", what, readable)
 
 
 def _worker(path: Path, place: str, key: str, named: Any, stem: str) -> str:

@@ -17,14 +17,7 @@ import pyarrow.parquet as pq
 
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats import csv
-from quietcrowd.formats.columns import (
-    Choice,
-    choose_field,
-    id_text,
-    label_column,
-    label_text,
-    reject_truths,
-)
+from quietcrowd.formats.columns import Choice, answers_table, choose_field, id_text, label_text
 from quietcrowd.formats.jsonl import read_objects
 from quietcrowd.label_cells import parse_list
 
@@ -41,9 +34,8 @@ _READABLE = "a text, a number, or a list of these"
 Columns: TypeAlias = Mapping[str, Sequence[Any]]
 
 
-def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
+def read(path: Path, choice: Choice) -> pa.Table:
     """Return the labels in one column, by the annotators in the parallel column."""
-    reject_truths(path, wanted, NAME)
     columns = _columns(path)
     lists = [name for name, cells in columns.items() if any(map(_looks_like_list, cells))]
     ids = [name for name in lists if _WORKERS.fullmatch(name.rpartition(".")[2])]
@@ -55,19 +47,12 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
         fields = [name for name in fields if _are_parallel(columns, name, ids)]
     field = choose_field(path, fields, choice.field)
     rows = list(_answers(path, columns, field, _parallel(path, field, ids)))
-    labels = [label for _, _, label in rows]
-    return pa.table(
-        {
-            "task": pa.array([task for task, _, _ in rows], pa.string()),
-            "worker": pa.array([worker for _, worker, _ in rows], pa.string()),
-            "label": label_column(labels, several=any(isinstance(one, list) for one in labels)),
-        }
-    )
+    return answers_table(rows, several=any(isinstance(label, list) for _, _, label, _ in rows))
 
 
 def _answers(
     path: Path, columns: Columns, field: str, workers: str
-) -> Iterator[tuple[str, str, Any]]:
+) -> Iterator[tuple[str, str, Any, None]]:
     for row, task in enumerate(_tasks(path, columns)):
         labels, people = (_list(path, row, name, columns[name][row]) for name in (field, workers))
         if len(labels) != len(people):
@@ -83,7 +68,7 @@ def _answers(
         for label, worker in zip(labels, people, strict=True):
             if label is not None or worker is not None:  # both are null where a list is filled up
                 who = id_text(path, f"row {row}", workers, worker)
-                yield task, who, _label(path, row, field, label)
+                yield task, who, _label(path, row, field, label), None
 
 
 def _columns(path: Path) -> Columns:
@@ -103,7 +88,7 @@ def _columns(path: Path) -> Columns:
 
 def _members(name: str, cells: Sequence[Any]) -> Iterator[tuple[str, Sequence[Any]]]:
     """Yield a column, or the columns ``name.member`` of objects or of lists of objects."""
-    first = _first(cells)
+    first = next((cell for cell in cells if cell not in (None, "", [])), None)
     sample = first[0] if isinstance(first, list) and first else first
     if not isinstance(sample, dict):
         yield name, cells
@@ -117,10 +102,6 @@ def _member(cell: Any, member: str) -> Any:
     if isinstance(cell, list):
         return [one.get(member) if isinstance(one, dict) else [[one]] for one in cell]
     return cell.get(member) if isinstance(cell, dict) else cell
-
-
-def _first(cells: Sequence[Any]) -> Any:
-    return next((cell for cell in cells if cell not in (None, "", [])), None)
 
 
 def _looks_like_list(cell: Any) -> bool:

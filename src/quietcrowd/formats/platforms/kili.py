@@ -13,18 +13,9 @@ import pyarrow as pa
 from attrs import frozen
 
 from quietcrowd.exceptions import FormatError
-from quietcrowd.formats.columns import (
-    Choice,
-    id_text,
-    label_column,
-    label_text,
-    reject_truths,
-    warn_left_out,
-)
-from quietcrowd.formats.jsonl import dicts, object_in, objects_in, read_objects
+from quietcrowd.formats.columns import Choice, answers_table, id_text, label_text, warn_left_out
+from quietcrowd.formats.jsonl import dicts, object_in, objects_in, parse_part, read_objects
 from quietcrowd.formats.questions import Question, choose_question
-from quietcrowd.formats.times import with_times
-from quietcrowd.validation import parse_json
 
 NAME = "Kili export"
 
@@ -35,20 +26,46 @@ _ANNOTATED = "DEFAULT"
 
 @frozen
 class _Label:
+    path: Path
     place: str
     task: str
     content: dict[str, Any]
 
+    @property
+    def kind(self) -> str:
+        return str(self.content.get("labelType", _ANNOTATED))
 
-def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
+    @property
+    def worker(self) -> str:
+        author = object_in(self.path, self.place, self.content, "author")
+        name = "id" if author.get("email") is None else "email"
+        return id_text(self.path, self.place, f"author.{name}", author.get(name))
+
+    @property
+    def latest(self) -> Any:
+        """Whether this is the annotator's latest label of the asset; None if unknown.
+
+        A review by the annotator is later than the label, but does not replace it.
+        """
+        any_type = self.content.get("isLatestLabelForUser")
+        return self.content.get("isLatestDefaultLabelForUser", any_type)
+
+    def jobs(self) -> list[tuple[str, dict[str, Any]]]:
+        name = "jsonResponse"
+        response = self.content.get(name)
+        if isinstance(response, str):
+            response = parse_part(self.path, f"{self.place}, {name!r}", response)
+        return list(_jobs(object_in(self.path, self.place, {name: response}, name)))
+
+
+def read(path: Path, choice: Choice) -> pa.Table:
     """Return the answers to one job; an asset is a task, and a label has one worker.
 
     Reviews, predictions, drafts, and labels that their annotator replaced are dropped with a
     warning.
     """
-    reject_truths(path, wanted, NAME)
     labels = _current(path, list(_labels(path)))
-    jobs = [list(_jobs(_response(path, label))) for label in labels]
+    jobs = [label.jobs() for label in labels]
     counts = Counter(
         Question(name)
         for found in jobs
@@ -56,20 +73,12 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     )
     shapes = dict.fromkeys(name for found in jobs for name, job in found if "annotations" in job)
     (question,) = choose_question(path, counts, choice.field, shapes)
-    answers = [
-        _answer(path, label, question.key, [job for name, job in found if name == question.key])
-        for label, found in zip(labels, jobs, strict=True)
-    ]
-    times = [label.content.get("createdAt") for label in labels]
-    sets = choice.sets and any(isinstance(answer, list) for answer in answers)
-    return with_times(
-        {
-            "task": pa.array([label.task for label in labels], pa.string()),
-            "worker": pa.array([_worker(path, label) for label in labels], pa.string()),
-            "label": label_column(answers, several=sets),
-        },
-        times,
-    )
+    rows = []
+    for label, found in zip(labels, jobs, strict=True):
+        mine = [job for name, job in found if name == question.key]
+        answer = _answer(path, label.place, question.key, mine)
+        rows.append((label.task, label.worker, answer, label.content.get("createdAt")))
+    return answers_table(rows, several=choice.sets)
 
 
 def _labels(path: Path) -> Iterator[_Label]:
@@ -82,51 +91,22 @@ def _labels(path: Path) -> Iterator[_Label]:
         if "latestLabel" in asset and "labels" not in asset:
             raise FormatError("formats.labels-incomplete", path=path)
         for number, label in enumerate(objects_in(path, place, asset, "labels")):
-            yield _Label(f"{place}, label {number}", task, label)
+            yield _Label(path, f"{place}, label {number}", task, label)
 
 
 def _current(path: Path, labels: list[_Label]) -> list[_Label]:
     """Return the labels of annotators that they did not replace."""
-    kinds = Counter(str(label.content.get("labelType", _ANNOTATED)) for label in labels)
+    kinds = Counter(label.kind for label in labels)
     others = {f"labels of type {kind}": kinds[kind] for kind in kinds if kind != _ANNOTATED}
-    mine = [label for label in labels if label.content.get("labelType", _ANNOTATED) == _ANNOTATED]
-    last = {(label.task, _worker(path, label)) for label in mine if _is_latest(label) is True}
+    mine = [label for label in labels if label.kind == _ANNOTATED]
+    last = {(label.task, label.worker) for label in mine if label.latest is True}
     kept = [
         label
         for label in mine
-        if _is_latest(label) is not False or (label.task, _worker(path, label)) not in last
+        if label.latest is not False or (label.task, label.worker) not in last
     ]
     warn_left_out(path, {**others, "labels that their annotator replaced": len(mine) - len(kept)})
     return kept
-
-
-def _is_latest(label: _Label) -> Any:
-    """Return whether this is the annotator's latest label of the asset; None if unknown.
-
-    A review by the annotator is later than the label, but does not replace it.
-    """
-    any_type = label.content.get("isLatestLabelForUser")
-    return label.content.get("isLatestDefaultLabelForUser", any_type)
-
-
-def _worker(path: Path, label: _Label) -> str:
-    author = object_in(path, label.place, label.content, "author")
-    name = "id" if author.get("email") is None else "email"
-    return id_text(path, label.place, f"author.{name}", author.get(name))
-
-
-def _response(path: Path, label: _Label) -> dict[str, Any]:
-    name = "jsonResponse"
-    response = label.content.get(name)
-    if isinstance(response, str):
-        try:
-            response = parse_json(response)
-        except ValueError as error:
-            place = f"{label.place}, {name!r}"
-            raise FormatError(
-                "formats.place-not-json", path=path, place=place, error=error
-            ) from None
-    return object_in(path, label.place, {name: response}, name)
 
 
 def _jobs(response: Any) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -138,15 +118,15 @@ def _jobs(response: Any) -> Iterator[tuple[str, dict[str, Any]]]:
                 yield from _jobs(category.get("children"))
 
 
-def _answer(path: Path, label: _Label, key: str, jobs: list[dict[str, Any]]) -> Any:
+def _answer(path: Path, place: str, key: str, jobs: list[dict[str, Any]]) -> Any:
     """Return a list of categories, or a text, or None if the annotator did not answer."""
     if not jobs:
         return None
     if len(jobs) > 1 or "annotations" in jobs[0]:
-        label_text(path, label.place, key, jobs, _READABLE)
+        label_text(path, place, key, jobs, _READABLE)
     if jobs[0].get("text") is not None:
-        return label_text(path, label.place, key, jobs[0]["text"], _READABLE)
+        return label_text(path, place, key, jobs[0]["text"], _READABLE)
     if jobs[0].get("categories") is None:
         return None
-    categories = objects_in(path, label.place, jobs[0], "categories")
-    return [label_text(path, label.place, key, one.get("name"), _READABLE) for one in categories]
+    categories = objects_in(path, place, jobs[0], "categories")
+    return [label_text(path, place, key, one.get("name"), _READABLE) for one in categories]

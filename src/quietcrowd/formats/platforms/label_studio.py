@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +14,17 @@ import pyarrow as pa
 from quietcrowd.exceptions import FormatError, ParameterError, QuietcrowdWarning
 from quietcrowd.formats.columns import (
     Choice,
+    answers_table,
     check_plain_columns,
     choose_field,
     id_text,
     label_column,
+    transposed,
     warn_left_out,
 )
 from quietcrowd.formats.files import replacing_bytes, sidecar, write_sidecar
-from quietcrowd.formats.jsonl import read_records
+from quietcrowd.formats.jsonl import objects_in, read_records
 from quietcrowd.formats.platforms.label_studio_results import KINDS, answer_of, is_id, make_result
-from quietcrowd.formats.times import with_times
 
 NAME = "Label Studio JSON"
 
@@ -30,20 +32,14 @@ _OLD = "completions"
 """Key of the annotations before version 1.0."""
 
 
-def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
-    """Return the annotations as answers to one question or, without workers, known truths.
+def read(path: Path, choice: Choice) -> pa.Table:
+    """Return the annotations as answers to one question.
 
     The task is ``data.task`` if that is a unique text or integer in every task, and ``id``
-    otherwise. Cancelled annotations are dropped with a warning. Truths are annotations marked as
-    ground truth or, in tasks without these, predictions.
+    otherwise. Cancelled annotations are dropped with a warning.
     """
-    tasks = read_records(path, "task")
-    keys = _keys(path, tasks)
-    if "label" in wanted and "worker" not in wanted:
-        return _truths(path, dict(zip(keys, tasks, strict=True)), choice)
-    given: list[tuple[str, str, list[Any], Any]] = []
-    cancelled = 0
-    for key, task in zip(keys, tasks, strict=True):
+    given, cancelled = [], 0
+    for key, task in _tasks(path).items():
         for one in _annotations(path, key, task):
             if one.get("was_cancelled") or one.get("skipped"):
                 cancelled += 1
@@ -52,32 +48,54 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
             given.append((key, _worker(path, key, one), _listed(path, key, one, "result"), time))
     warn_left_out(path, {"cancelled annotations": cancelled})
     field = _choose(path, [(key, results) for key, _, results, _ in given], choice.field)
-    labels = [_value(path, key, results, field) for key, _, results, _ in given]
-    columns = {
-        "task": pa.array([key for key, *_ in given], pa.string()),
-        "worker": pa.array([worker for _, worker, *_ in given], pa.string()),
-        "label": labels_of(path, field, labels, sets=choice.sets),
-    }
-    return with_times(columns, [time for *_, time in given])
+    rows = [
+        (key, who, _value(path, key, results, field), time) for key, who, results, time in given
+    ]
+    return answers_of(path, field, rows, sets=choice.sets)
 
 
-def labels_of(path: Path, field: str, answers: Sequence[Any], *, sets: bool) -> pa.Array:
-    """Return the column of labels; a set of an annotation without a choice is empty."""
-    labels = label_column(answers, several=sets)
-    if not (sets and pa.types.is_list(labels.type) and labels.null_count):
-        return labels
+def answers_of(path: Path, field: str, rows: list[Any], *, sets: bool) -> pa.Table:
+    """Return the table of answers; a set of an annotation without a choice is empty."""
+    table = answers_table(rows, several=sets)
+    missing = table["label"].null_count
+    if not (sets and pa.types.is_list(table["label"].type) and missing):
+        return table
     warnings.warn(
-        QuietcrowdWarning(
-            "formats.nothing-chosen", path=path, field=field, count=labels.null_count
-        ),
+        QuietcrowdWarning("formats.nothing-chosen", path=path, field=field, count=missing),
         stacklevel=2,
     )
-    return label_column([[] if one is None else one for one in answers], several=True)
+    filled = [(task, who, [] if one is None else one, time) for task, who, one, time in rows]
+    return answers_table(filled, several=True)
+
+
+def read_truths(path: Path, choice: Choice) -> pa.Table:
+    """Return annotations marked as ground truth or, in tasks without these, predictions."""
+    held = []
+    for key, task in _tasks(path).items():
+        given = _annotations(path, key, task)
+        known = [one for one in given if one.get("ground_truth") or one.get("honeypot")]
+        held += [
+            (key, _listed(path, key, one, "result"), one.get("score"))
+            for one in known or _listed(path, key, task, "predictions")
+        ]
+    field = _choose(path, [(key, results) for key, results, _ in held], choice.field)
+    rows = [(key, _value(path, key, found, field), score) for key, found, score in held]
+    keys, labels, scores = transposed((row for row in rows if row[1] not in (None, [])), 3)
+    columns = {"task": pa.array(keys, pa.string()), "label": label_column(labels)}
+    scores = [float(score) if isinstance(score, int | float) else None for score in scores]
+    if any(score is not None for score in scores):
+        columns["confidence"] = pa.array(scores, pa.float64())
+    return pa.table(columns)
 
 
 def holds_truths(path: Path) -> bool:
     """Return whether no task has an annotation."""
     return not any(task.get("annotations") or task.get(_OLD) for task in read_records(path, "task"))
+
+
+def _tasks(path: Path) -> dict[str, dict[str, Any]]:
+    tasks = read_records(path, "task")
+    return dict(zip(_keys(path, tasks), tasks, strict=True))
 
 
 def _keys(path: Path, tasks: list[dict[str, Any]]) -> list[str]:
@@ -88,9 +106,8 @@ def _keys(path: Path, tasks: list[dict[str, Any]]) -> list[str]:
         return [str(name) for name in names]
     for place, task in enumerate(tasks):
         if not is_id(task.get("id")):
-            raise FormatError(
-                "formats.task-without-id", path=path, place=place, value=task.get("id")
-            )
+            value = task.get("id")
+            raise FormatError("formats.task-without-id", path=path, place=place, value=value)
     keys = [str(task["id"]) for task in tasks]
     if len(set(keys)) < len(keys):
         twice = next(key for key in keys if keys.count(key) > 1)
@@ -99,10 +116,7 @@ def _keys(path: Path, tasks: list[dict[str, Any]]) -> list[str]:
 
 
 def _listed(path: Path, key: str, task: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    found = task.get(name) or []
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-        raise FormatError("formats.task-list-invalid", path=path, key=key, name=name)
-    return found
+    return objects_in(path, f"task {key}", task, name)
 
 
 def _annotations(path: Path, key: str, task: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -114,12 +128,9 @@ def _worker(path: Path, key: str, annotation: Mapping[str, Any]) -> str:
     who = annotation.get("completed_by", annotation.get("created_username"))
     worker = who.get("id") if isinstance(who, dict) else who
     if not is_id(worker):
+        value = annotation.get("id")
         raise FormatError(
-            "formats.annotator-invalid",
-            path=path,
-            key=key,
-            value=annotation.get("id"),
-            annotator=who,
+            "formats.annotator-invalid", path=path, key=key, value=value, annotator=who
         )
     return str(worker)
 
@@ -142,12 +153,8 @@ def _choose(
             else:
                 others[str(name)] = f"{name} ({one.get('type')})"
     if (others and not fields) or (wanted in others and wanted not in fields):
-        raise FormatError(
-            "formats.results-unsupported",
-            path=path,
-            results=", ".join(others.values()),
-            known=", ".join(KINDS),
-        )
+        listed, known = ", ".join(others.values()), ", ".join(KINDS)
+        raise FormatError("formats.results-unsupported", path=path, results=listed, known=known)
     return choose_field(path, list(fields), wanted)
 
 
@@ -163,24 +170,6 @@ def _value(path: Path, key: str, results: list[dict[str, Any]], field: str) -> A
             "formats.answer-shape-unsupported", path=path, key=key, field=field, shown=shown
         )
     return answer
-
-
-def _truths(path: Path, tasks: Mapping[str, dict[str, Any]], choice: Choice) -> pa.Table:
-    held: list[tuple[str, dict[str, Any]]] = []
-    for key, task in tasks.items():
-        given = _annotations(path, key, task)
-        known = [one for one in given if one.get("ground_truth") or one.get("honeypot")]
-        held += [(key, one) for one in known or _listed(path, key, task, "predictions")]
-    results = [(key, _listed(path, key, one, "result"), one.get("score")) for key, one in held]
-    field = _choose(path, [(key, found) for key, found, _ in results], choice.field)
-    rows = [(key, _value(path, key, found, field), score) for key, found, score in results]
-    kept = [row for row in rows if row[1] not in (None, [])]
-    columns = {"task": pa.array([key for key, _, _ in kept], pa.string())}
-    columns["label"] = label_column([label for _, label, _ in kept])
-    scores = [float(score) if isinstance(score, int | float) else None for _, _, score in kept]
-    if any(score is not None for score in scores):
-        columns["confidence"] = pa.array(scores, pa.float64())
-    return pa.table(columns)
 
 
 def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
@@ -220,15 +209,14 @@ def write_records(
 def _annotated(table: pa.Table, workers: Pseudonyms) -> Iterator[dict[str, Any]]:
     answers: dict[Any, list[tuple[int, Any]]] = {}
     cells = (table[name].to_pylist() for name in ("task", "worker", "label"))
-    rows = list(zip(*cells, strict=True))
-    for task, worker, label in rows:
+    for task, worker, label in zip(*cells, strict=True):
         answers.setdefault(task, []).append((worker, label))
-    annotation = 0
+    numbers = count(1)
     for number, (task, given) in enumerate(answers.items(), start=1):
-        annotations = []
-        for worker, label in given:
-            annotation += 1
-            annotations.append(_annotation(annotation, number, workers.number(worker), label))
+        annotations = [
+            _annotation(next(numbers), number, workers.number(worker), label)
+            for worker, label in given
+        ]
         yield task_document(number, {"task": str(task)}, annotations=annotations)
 
 
@@ -246,11 +234,11 @@ def _annotation(number: int, task: int, worker: int, label: Any) -> dict[str, An
 
 
 def _predicted(table: pa.Table) -> Iterator[dict[str, Any]]:
-    scores = table["confidence"].to_pylist() if "confidence" in table.column_names else None
-    cells = zip(table["task"].to_pylist(), table["label"].to_pylist(), strict=True)
-    for number, (task, label) in enumerate(cells, start=1):
-        score = None if scores is None else scores[number - 1]
-        yield task_document(number, {"task": str(task)}, truth=(label, score))
+    names = [name for name in ("task", "label", "confidence") if name in table.column_names]
+    cells = zip(*(table[name].to_pylist() for name in names), strict=True)
+    for number, (task, label, *score) in enumerate(cells, start=1):
+        truth = label, score[0] if score else None
+        yield task_document(number, {"task": str(task)}, truth=truth)
 
 
 def task_document(

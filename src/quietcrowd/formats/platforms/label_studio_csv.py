@@ -8,43 +8,36 @@ from typing import Any
 import pyarrow as pa
 
 from quietcrowd.formats import csv
-from quietcrowd.formats.columns import Choice, reject_truths
+from quietcrowd.formats.columns import Choice
 from quietcrowd.formats.platforms.label_studio import Pseudonyms
 from quietcrowd.formats.platforms.label_studio_min import (
-    ANNOTATOR,
-    CREATED,
-    ID,
     NUMBERS,
-    TASK,
-    UPDATED,
+    columns_for,
     flat_columns,
     question_of,
-    read_columns,
+    read_rows,
     unpack,
 )
 
 NAME = "Label Studio CSV"
 
 
-def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
+def read(path: Path, choice: Choice) -> pa.Table:
     """Return the annotations as answers to one question."""
-    reject_truths(path, wanted, NAME)
     names = csv.names(path)
-    field = question_of(path, names, choice.field)
-    held = tuple(name for name in (ID, TASK, ANNOTATOR, field, CREATED, UPDATED) if name in names)
-    table = csv.read(path, held)
-    columns = {name: table[name].to_pylist() for name in held}
-    return read_columns(path, columns, field, packed=True, sets=choice.sets)
+    field = question_of(path, names, choice)
+    rows = csv.read(path, columns_for(names, field)).to_pylist()
+    return read_rows(path, rows, field, packed=True, sets=choice.sets)
 
 
 def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
     """Write one annotation per row; workers become numbers in the order of their first row."""
     workers = Pseudonyms()
     columns = flat_columns(path, table, NAME, workers)
-    labels = [_packed(cell) for cell in columns["label"]]
+    columns["label"] = list(map(_packed, columns["label"]))
     arrays = {
         name: pa.array(cells, pa.int64() if name in NUMBERS else pa.string())
-        for name, cells in {**columns, "label": labels}.items()
+        for name, cells in columns.items()
     }
     csv.write(pa.table(arrays), path, None if note is None else workers.in_note(note))
 

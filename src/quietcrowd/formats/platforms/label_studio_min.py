@@ -11,37 +11,26 @@ from typing import Any
 import pyarrow as pa
 
 from quietcrowd.exceptions import FormatError
-from quietcrowd.formats.columns import (
-    Choice,
-    check_plain_columns,
-    choose_field,
-    reject_truths,
-)
+from quietcrowd.formats.columns import Choice, check_plain_columns, choose_field
 from quietcrowd.formats.jsonl import read_records
-from quietcrowd.formats.platforms.label_studio import Pseudonyms, labels_of, write_records
+from quietcrowd.formats.platforms.label_studio import Pseudonyms, answers_of, write_records
 from quietcrowd.formats.platforms.label_studio_results import KINDS, answer_of, is_id, make_result
-from quietcrowd.formats.times import with_times
 
 NAME = "Label Studio JSON_MIN"
 
-ID, TASK, ANNOTATOR = "id", "task", "annotator"
-_ANNOTATION = "annotation_id"
-NUMBERS = (ID, ANNOTATOR, _ANNOTATION)
-CREATED, UPDATED = "created_at", "updated_at"
-_TIMES = (CREATED, UPDATED, "lead_time")
-_OTHERS = frozenset({ID, TASK, ANNOTATOR, _ANNOTATION, *_TIMES, "agreement", "history"})
+_ID, _TASK, _ANNOTATOR, _ANNOTATION = "id", "task", "annotator", "annotation_id"
+NUMBERS = (_ID, _ANNOTATOR, _ANNOTATION)
+_CREATED, _UPDATED = "created_at", "updated_at"
+_TIMES = (_CREATED, _UPDATED, "lead_time")
+_OTHERS = frozenset({_ID, _TASK, _ANNOTATOR, _ANNOTATION, *_TIMES, "agreement", "history"})
 """Columns that are not questions."""
 
 
-def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
+def read(path: Path, choice: Choice) -> pa.Table:
     """Return the annotations as answers to one question."""
-    reject_truths(path, wanted, NAME)
     records = read_records(path, "annotation")
     names = list(dict.fromkeys(name for record in records for name in record))
-    field = question_of(path, names, choice.field)
-    held = (ID, TASK, ANNOTATOR, field, CREATED, UPDATED)
-    columns = {name: [record.get(name) for record in records] for name in held}
-    return read_columns(path, columns, field, packed=False, sets=choice.sets)
+    return read_rows(path, records, question_of(path, names, choice), sets=choice.sets)
 
 
 def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
@@ -53,65 +42,66 @@ def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
     workers = Pseudonyms()
     columns = flat_columns(path, table, NAME, workers)
     rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
-    write_records(path, map(_answered, rows), note, workers)
+    answered = (
+        {name: cell for name, cell in row.items() if name != "label" or cell is not None}
+        for row in rows
+    )
+    write_records(path, answered, note, workers)
 
 
-def _answered(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: cell for name, cell in row.items() if name != "label" or cell is not None}
-
-
-def question_of(path: Path, names: Sequence[str], wanted: str | None) -> str:
+def question_of(path: Path, names: Sequence[str], choice: Choice) -> str:
     """Return the column of the answers; raise FormatError if it is ambiguous."""
-    if ANNOTATOR not in names or ID not in names:
-        missing = ANNOTATOR if ANNOTATOR not in names else ID
-        raise FormatError("formats.annotation-column-missing", path=path, missing=missing)
-    return choose_field(path, [name for name in names if name not in _OTHERS], wanted)
+    for name in (_ANNOTATOR, _ID):
+        if name not in names:
+            raise FormatError("formats.annotation-column-missing", path=path, missing=name)
+    return choose_field(path, [name for name in names if name not in _OTHERS], choice.field)
 
 
-def read_columns(
+def columns_for(names: Sequence[str], field: str) -> tuple[str, ...]:
+    """Return the columns that `read_rows` needs."""
+    held = (_ID, _TASK, _ANNOTATOR, field, _CREATED, _UPDATED)
+    return tuple(name for name in held if name in names)
+
+
+def read_rows(
     path: Path,
-    columns: dict[str, list[Any]],
+    rows: Sequence[Mapping[str, Any]],
     field: str,
     *,
-    packed: bool,
+    packed: bool = False,
     sets: bool,
 ) -> pa.Table:
     """Return answers; tasks are named by ``task`` if it corresponds one to one to ``id``."""
-    for place, row in enumerate(zip(columns[ID], columns[ANNOTATOR], strict=True)):
-        if not all(map(is_id, row)):
+    found = []
+    for place, row in enumerate(rows):
+        ids = row.get(_ID), row.get(_ANNOTATOR)
+        if not all(map(is_id, ids)):
             raise FormatError(
                 "formats.annotation-ids-invalid",
                 path=path,
                 place=place,
-                id=ID,
-                annotator=ANNOTATOR,
-                row=row,
+                id=_ID,
+                annotator=_ANNOTATOR,
+                row=ids,
             )
-    labels = []
-    for place, cell in enumerate(columns[field]):
         try:
-            labels.append(_read_short(cell, packed=packed))
+            label = _read_short(row.get(field), packed=packed)
         except ValueError as error:
             raise FormatError(
                 "formats.annotation-field-invalid", path=path, place=place, field=field, error=error
             ) from None
-    empty = [None] * len(labels)
-    times = zip(columns.get(UPDATED, empty), columns.get(CREATED, empty), strict=True)
-    answers = {
-        "task": pa.array(_keys(columns[ID], columns.get(TASK)), pa.string()),
-        "worker": pa.array(map(str, columns[ANNOTATOR]), pa.string()),
-        "label": labels_of(path, field, labels, sets=sets),
-    }
-    return with_times(answers, [updated or created for updated, created in times])
+        found.append((str(ids[1]), label, row.get(_UPDATED) or row.get(_CREATED)))
+    keys = _keys(rows)
+    answers = [(key, *one) for key, one in zip(keys, found, strict=True)]
+    return answers_of(path, field, answers, sets=sets)
 
 
-def _keys(ids: list[Any], tasks: list[Any] | None) -> list[str]:
-    keys = [str(one) for one in ids]
-    if tasks is None or not all(map(is_id, tasks)):
-        return keys
-    names = [str(task) for task in tasks]
+def _keys(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    ids, tasks = ([row.get(name) for row in rows] for name in (_ID, _TASK))
+    keys, names = list(map(str, ids)), list(map(str, tasks))
     pairs = set(zip(keys, names, strict=True))
-    return names if len(pairs) == len(set(keys)) == len(set(names)) else keys
+    alike = len(pairs) == len(set(keys)) == len(set(names))
+    return names if alike and all(map(is_id, tasks)) else keys
 
 
 def flat_columns(path: Path, table: pa.Table, name: str, workers: Pseudonyms) -> dict[str, Any]:
@@ -119,14 +109,13 @@ def flat_columns(path: Path, table: pa.Table, name: str, workers: Pseudonyms) ->
     check_plain_columns(path, table, name)
     tasks: dict[Any, int] = {}
     given = table["task"].to_pylist()
-    empty = [None] * len(table)
     return {
-        TASK: [None if task is None else str(task) for task in given],
-        ID: [tasks.setdefault(task, len(tasks) + 1) for task in given],
+        _TASK: [None if task is None else str(task) for task in given],
+        _ID: [tasks.setdefault(task, len(tasks) + 1) for task in given],
         "label": [_shorten(label) for label in table["label"].to_pylist()],
-        ANNOTATOR: [workers.number(worker) for worker in table["worker"].to_pylist()],
+        _ANNOTATOR: [workers.number(worker) for worker in table["worker"].to_pylist()],
         _ANNOTATION: list(range(1, len(table) + 1)),
-        **dict.fromkeys(_TIMES, empty),
+        **dict.fromkeys(_TIMES, [None] * len(table)),
     }
 
 
@@ -141,7 +130,7 @@ def _shorten(label: Any) -> Any:
     return None
 
 
-def _read_short(cell: Any, *, packed: bool = False) -> Any:
+def _read_short(cell: Any, *, packed: bool) -> Any:
     """Return the answer in a cell of JSON_MIN, or None; `packed` cells (CSV) may contain JSON."""
     if packed and isinstance(cell, str):
         cell = unpack(cell)

@@ -13,17 +13,9 @@ from typing import Any
 import pyarrow as pa
 from attrs import frozen
 
-from quietcrowd.formats.columns import (
-    Choice,
-    id_text,
-    label_column,
-    label_text,
-    reject_truths,
-    warn_left_out,
-)
+from quietcrowd.formats.columns import Choice, answers_table, id_text, label_text, warn_left_out
 from quietcrowd.formats.jsonl import dicts, object_in, objects_in, read_objects
 from quietcrowd.formats.questions import Question, choose_question
-from quietcrowd.formats.times import with_times
 
 NAME = "Labelbox export"
 
@@ -62,12 +54,11 @@ class _Label:
         return isinstance(details, dict) and details.get("skipped") is True
 
 
-def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
+def read(path: Path, choice: Choice) -> pa.Table:
     """Return the answers to one classification of a project; a data row is a task.
 
     Skipped labels are dropped with a warning.
     """
-    reject_truths(path, wanted, NAME)
     labels = list(_labels(path))
     counts = Counter(
         question for label in labels for question in dict.fromkeys(one for one, _ in label.answers)
@@ -77,17 +68,8 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     mine = [label for label in labels if label.project == question.project]
     done = [label for label in mine if not label.skipped]
     warn_left_out(path, {"skipped labels": len(mine) - len(done)})
-    answers = [_answer(path, label, question) for label in done]
-    checklist = any(isinstance(answer, list) for answer in answers)
-    times = [_details(path, label).get("created_at") for label in done]
-    return with_times(
-        {
-            "task": pa.array([_task(path, label) for label in done], pa.string()),
-            "worker": pa.array([_worker(path, label) for label in done], pa.string()),
-            "label": label_column(answers, several=checklist),
-        },
-        times,
-    )
+    rows = [_row(path, label, question) for label in done]
+    return answers_table(rows, several=any(isinstance(row[2], list) for row in rows))
 
 
 def _labels(path: Path) -> Iterator[_Label]:
@@ -111,19 +93,13 @@ def _classifications(holder: Any) -> Iterator[dict[str, Any]]:
             yield from _classifications(answer)
 
 
-def _task(path: Path, label: _Label) -> str:
-    name = next((name for name in _TASK if label.data_row.get(name) is not None), _TASK[0])
-    return id_text(path, label.place, f"data_row.{name}", label.data_row.get(name))
-
-
-def _worker(path: Path, label: _Label) -> str:
-    return id_text(
-        path, label.place, "label_details.created_by", _details(path, label).get("created_by")
-    )
-
-
-def _details(path: Path, label: _Label) -> dict[str, Any]:
-    return object_in(path, label.place, label.content, "label_details")
+def _row(path: Path, label: _Label, question: Question) -> tuple[str, str, Any, Any]:
+    place, data_row = label.place, label.data_row
+    name = next((name for name in _TASK if data_row.get(name) is not None), _TASK[0])
+    task = id_text(path, place, f"data_row.{name}", data_row.get(name))
+    details = object_in(path, place, label.content, "label_details")
+    worker = id_text(path, place, "label_details.created_by", details.get("created_by"))
+    return task, worker, _answer(path, label, question), details.get("created_at")
 
 
 def _answer(path: Path, label: _Label, question: Question) -> Any:

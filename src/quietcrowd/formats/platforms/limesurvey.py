@@ -21,8 +21,7 @@ import pyarrow.compute as pc
 
 from quietcrowd.exceptions import QuietcrowdWarning
 from quietcrowd.formats import csv
-from quietcrowd.formats.columns import TIME, Choice, choose_field, reject_truths, warn_left_out
-from quietcrowd.formats.times import time_column
+from quietcrowd.formats.columns import TIME, Choice, choose_field, time_column, warn_left_out
 
 NAME = "LimeSurvey responses"
 
@@ -57,13 +56,12 @@ Cells: TypeAlias = Mapping[str, pa.Array]
 """Cells by question or subquestion."""
 
 
-def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
+def read(path: Path, choice: Choice) -> pa.Table:
     """Return one answer per response and question of the field, or a set of labels per response.
 
     Responses that were not submitted, and texts of respondents next to options, are dropped with a
     warning. Empty answers are dropped.
     """
-    reject_truths(path, wanted, NAME)
     headings = _headings(csv.names(path))
     fields = _fields(headings)
     field = choose_field(path, list(fields), choice.field)
@@ -86,11 +84,10 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     warn_left_out(path, {"responses not submitted": len(table) - len(responses), **counts})
     if ticks:
         answers = {field: _sets(path, field, answers, ticked)}
+    tasks = [task for task in answers for _ in range(len(responses))]
     rows = pa.table(
         {
-            "task": pa.array(
-                [task for task in answers for _ in range(len(responses))], pa.string()
-            ),
+            "task": pa.array(tasks, pa.string()),
             "worker": pa.concat_arrays([responses[who].combine_chunks()] * len(answers)),
             "label": pa.concat_arrays(list(answers.values())),
             TIME: pa.concat_arrays([time_column(responses[date].to_pylist())] * len(answers)),

@@ -21,11 +21,11 @@ from quietcrowd.formats.columns import (
     Choice,
     check_plain_columns,
     choose_field,
-    reject_truths,
+    text_column,
+    time_column,
     warn_left_out,
 )
 from quietcrowd.formats.forms import BLANK, BUTTONS, Form, answer_table, fields_of, split_texts
-from quietcrowd.formats.times import time_column
 
 NAME = "MTurk batch results"
 
@@ -60,12 +60,11 @@ _ON = "on"
 _TRUTH = {"true": True, "false": False, "": False}
 
 
-def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
+def read(path: Path, choice: Choice) -> pa.Table:
     """Return the answers to one question; a HIT is a task.
 
     Rejected assignments are dropped with a warning, unless `choice` includes them.
     """
-    reject_truths(path, wanted, NAME)
     names = csv.names(path)
     for name in (_TASK, _WORKER):
         if name not in names:
@@ -91,14 +90,9 @@ def read_assignments(
         if name.startswith(ANSWER)
     }
     field, values = _chosen(path, answers, choice.field, places)
-    warn_left_out(
-        path,
-        {"rejected assignments (convert --include-rejected includes them)": kept.count(False)},
-    )
-    ids = {
-        name: pa.array(columns[column], pa.string())
-        for name, column in (("task", _TASK), ("worker", _WORKER))
-    }
+    includes = "rejected assignments (convert --include-rejected includes them)"
+    warn_left_out(path, {includes: kept.count(False)})
+    ids = {"task": text_column(columns[_TASK]), "worker": text_column(columns[_WORKER])}
     if _SUBMITTED in columns:
         ids[TIME] = time_column(columns[_SUBMITTED])
     return answer_table(path, ids, field, values, choice, places)
@@ -112,12 +106,9 @@ def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
     check_plain_columns(path, table, NAME)
     labels = csv.as_text(table["label"])
     if (row := pc.index(pc.match_substring(labels, _BETWEEN), True).as_py()) >= 0:
+        label = labels[row].as_py()
         raise ParameterError(
-            "formats.label-with-separator",
-            path=path,
-            name=NAME,
-            separator=_BETWEEN,
-            label=labels[row].as_py(),
+            "formats.label-with-separator", path=path, name=NAME, separator=_BETWEEN, label=label
         )
     held = {_TASK: "task", _WORKER: "worker", f"{ANSWER}label": "label"}
     empty = pa.nulls(len(table), pa.string())
@@ -153,9 +144,8 @@ def _form(path: Path, place: str, cell: str | None) -> Form:
     if isinstance(found, list) and len(found) <= 1:
         found = found[0] if found else None
     if found is not None and not isinstance(found, dict):
-        raise FormatError(
-            "formats.form-invalid", path=path, place=place, form=_FORM, text=csv.shorten(cell or "")
-        )
+        text = csv.shorten(cell or "")
+        raise FormatError("formats.form-invalid", path=path, place=place, form=_FORM, text=text)
     return found or {}
 
 
@@ -180,13 +170,10 @@ def _with_options_joined(columns: Columns) -> dict[str, Sequence[Any]]:
     joined: dict[str, Sequence[Any]] = {}
     for name, cells in columns.items():
         field = owners.get(name, name)
-        if field not in joined:
-            options = groups.get(field)
-            joined[field] = (
-                cells
-                if options is None
-                else _options({option: columns[box] for option, box in options.items()})
-            )
+        if field not in groups:
+            joined[field] = cells
+        elif field not in joined:
+            joined[field] = _options({one: columns[box] for one, box in groups[field].items()})
     return joined
 
 

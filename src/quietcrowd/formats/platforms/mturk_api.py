@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 
 from quietcrowd.exceptions import FormatError
-from quietcrowd.formats.columns import Choice, id_text, reject_truths
-from quietcrowd.formats.jsonl import read_objects
+from quietcrowd.formats.columns import Choice, id_text
+from quietcrowd.formats.jsonl import object_in, objects_in, read_objects
 from quietcrowd.formats.platforms.mturk import ANSWER, read_assignments
 from quietcrowd.formats.safe_xml import parse_xml
 
@@ -23,12 +23,11 @@ _QUESTION = "QuestionIdentifier"
 _TEXT, _SELECTION = "FreeText", ("SelectionIdentifier", "OtherSelectionText")
 
 
-def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
+def read(path: Path, choice: Choice) -> pa.Table:
     """Return the answers to one question; a HIT is a task.
 
     Rejected assignments are dropped with a warning, unless `choice` includes them.
     """
-    reject_truths(path, wanted, NAME)
     found = dict(_assignments(path))
     rows = [
         {
@@ -47,13 +46,13 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
 
 def _assignments(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for place, record in read_objects(path):
-        listed = record.get("Assignments", [record.get("Assignment", record)])
-        if not isinstance(listed, list):
-            raise FormatError("formats.assignments-not-listed", path=path, place=place)
-        for number, one in enumerate(listed):
-            if not isinstance(one, dict):
-                raise FormatError("formats.assignments-not-listed", path=path, place=place)
-            yield f"{place}, assignment {number}" if "Assignments" in record else place, one
+        if "Assignments" in record:
+            for number, one in enumerate(objects_in(path, place, record, "Assignments")):
+                yield f"{place}, assignment {number}", one
+        elif "Assignment" in record:
+            yield place, object_in(path, place, record, "Assignment")
+        else:
+            yield place, record
 
 
 def _answers(path: Path, place: str, document: Any) -> dict[str, Any]:

@@ -9,19 +9,18 @@ from pathlib import Path
 import pyarrow as pa
 
 from quietcrowd.formats import csv
-from quietcrowd.formats.columns import Choice, reject_truths
+from quietcrowd.formats.columns import Choice
 from quietcrowd.formats.wide_tables import rows_of
 
 NAME = "Qualtrics responses"
 
 
-def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
+def read(path: Path, choice: Choice) -> pa.Table:
     """Return the answers to one question or all; either all have columns of options, or none.
 
     Previews and responses that were not finished are dropped with a warning, unless `choice`
     includes them. Empty answers are dropped.
     """
-    reject_truths(path, wanted, NAME)
     table = csv.read(path, tuple(csv.names(path)))
     questions = None if choice.field is None else [choice.field]
     found = rows_of(path, table, questions=questions, rejected=choice.rejected, sets=choice.sets)

@@ -20,12 +20,13 @@ from quietcrowd.formats.columns import (
     Choice,
     choose_field,
     id_text,
-    reject_truths,
+    text_column,
+    time_column,
+    transposed,
     warn_left_out,
 )
 from quietcrowd.formats.forms import answer_table, fields_of
 from quietcrowd.formats.jsonl import first_keys, parse_objects, read_objects
-from quietcrowd.formats.times import time_column
 
 NAME = "SageMaker Ground Truth output"
 
@@ -38,23 +39,14 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d[T_ ].*")
 """Matches names of files that are times, so that the folder names the task."""
 
 
-def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
-    """Return the answers of worker responses or, without workers, the labels of a manifest."""
+def read(path: Path, choice: Choice) -> pa.Table:
+    """Return the answers of worker responses."""
     if holds_truths(path):
-        if "worker" in wanted:
-            raise FormatError("formats.labels-consolidated", path=path, responses=_RESPONSES)
-        return _truths(path, choice)
-    reject_truths(path, wanted, f"{NAME} with worker responses")
-    found = list(_answers(path))
-    forms = [_form(path, place, answer) for _, place, answer in found]
+        raise FormatError("formats.labels-consolidated", path=path, responses=_RESPONSES)
+    tasks, places, workers, forms, times = transposed(_answers(path), 5)
     fields = fields_of(forms, choice.field)
     field = choose_field(path, list(fields), choice.field)
-    ids = {
-        "task": pa.array([task for task, _, _ in found], pa.string()),
-        "worker": pa.array([_worker(path, place, one) for _, place, one in found], pa.string()),
-    }
-    ids[TIME] = time_column([answer.get("submissionTime") for _, _, answer in found])
-    places = [place for _, place, _ in found]
+    ids = {"task": text_column(tasks), "worker": text_column(workers), TIME: time_column(times)}
     return answer_table(path, ids, field, fields[field], choice, places)
 
 
@@ -65,14 +57,47 @@ def holds_truths(path: Path) -> bool:
     )
 
 
-def _answers(path: Path) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Yield the task, the place and the object of each answer."""
-    for task, place, record in _documents(path):
+def read_truths(path: Path, choice: Choice) -> pa.Table:
+    """Return the labels of an output manifest."""
+    if not holds_truths(path):
+        name = f"{NAME} with worker responses"
+        raise FormatError("formats.no-known-truths", path=path, name=name)
+    records = read_objects(path)
+    names = dict.fromkeys(
+        name.removesuffix(_METADATA)
+        for _, record in records
+        for name, value in record.items()
+        if name.endswith(_METADATA) and isinstance(value, dict)
+    )
+    field = choose_field(path, list(names), choice.field)
+    labeled = [(place, one) for place, one in records if one.get(field) is not None]
+    warn_left_out(path, {f"objects without {field!r}": len(records) - len(labeled)})
+    labels = [_label(path, place, record, field) for place, record in labeled]
+    table = {
+        "task": text_column(_source(path, place, one) for place, one in labeled),
+        "label": pa.array(labels),
+    }
+    scores = [_metadata(record, field).get("confidence") for _, record in labeled]
+    known = [float(one) if isinstance(one, int | float) else None for one in scores]
+    if any(score is not None for score in known):
+        table["confidence"] = pa.array(known, pa.float64())
+    return pa.table(table)
+
+
+def _answers(path: Path) -> Iterator[tuple[str, str, str, Any, Any]]:
+    """Yield the task, the place, the worker, the form and the time of each answer."""
+    for task, inside, record in _documents(path):
         answers = record.get("answers")
         if not isinstance(answers, list) or not all(isinstance(one, dict) for one in answers):
-            raise FormatError("formats.responses-not-listed", path=path, place=place)
+            raise FormatError("formats.responses-not-listed", path=path, place=inside)
         for number, one in enumerate(answers):
-            yield task, f"{place}, answer {number}", one
+            place, form = f"{inside}, answer {number}", one.get("answerContent")
+            if not isinstance(form, dict):
+                raise FormatError(
+                    "formats.answer-content-missing", path=path, place=place, content=form
+                )
+            worker = id_text(path, place, "workerId", one.get("workerId"))
+            yield task, place, worker, form, one.get("submissionTime")
 
 
 def _documents(path: Path) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
@@ -100,43 +125,6 @@ def _task(name: PurePosixPath) -> PurePosixPath:
     """Return what identifies the task: the folder if the file is named after a time."""
     task = name.parent if _TIME.fullmatch(name.stem) else name.with_suffix("")
     return PurePosixPath(*(part for part in task.parts if not _ITERATION.fullmatch(part)))
-
-
-def _form(path: Path, place: str, answer: Mapping[str, Any]) -> Mapping[str, Any]:
-    form = answer.get("answerContent")
-    if not isinstance(form, dict):
-        raise FormatError("formats.answer-content-missing", path=path, place=place, content=form)
-    return form
-
-
-def _worker(path: Path, place: str, answer: Mapping[str, Any]) -> str:
-    return id_text(path, place, "workerId", answer.get("workerId"))
-
-
-def _attributes(record: Mapping[str, Any]) -> list[str]:
-    return [
-        name.removesuffix(_METADATA)
-        for name, value in record.items()
-        if name.endswith(_METADATA) and isinstance(value, dict)
-    ]
-
-
-def _truths(path: Path, choice: Choice) -> pa.Table:
-    records = read_objects(path)
-    names = dict.fromkeys(name for _, record in records for name in _attributes(record))
-    field = choose_field(path, list(names), choice.field)
-    labeled = [(place, one) for place, one in records if one.get(field) is not None]
-    warn_left_out(path, {f"objects without {field!r}": len(records) - len(labeled)})
-    labels = [_label(path, place, record, field) for place, record in labeled]
-    table = {
-        "task": pa.array([_source(path, place, one) for place, one in labeled], pa.string()),
-        "label": pa.array(labels),
-    }
-    scores = [_metadata(record, field).get("confidence") for _, record in labeled]
-    if any(isinstance(score, int | float) for score in scores):
-        known = [float(one) if isinstance(one, int | float) else None for one in scores]
-        table["confidence"] = pa.array(known, pa.float64())
-    return pa.table(table)
 
 
 def _source(path: Path, place: str, record: Mapping[str, Any]) -> str:

@@ -14,10 +14,11 @@ from quietcrowd.formats.columns import (
     Choice,
     check_plain_columns,
     choose_field,
+    text_column,
+    time_column,
     warn_left_out,
 )
 from quietcrowd.formats.forms import answer_table
-from quietcrowd.formats.times import time_column
 from quietcrowd.validation import parse_json
 
 NAME = "Toloka results"
@@ -36,15 +37,13 @@ _AFTER = (
 _UNANSWERED = ("ACTIVE", "SKIPPED", "EXPIRED")
 
 
-def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
-    """Return the answers to one question or, without workers, the known truths.
+def read(path: Path, choice: Choice) -> pa.Table:
+    """Return the answers to one question; a task is its id or, without ids, its input columns.
 
-    A task is its id or, without ids, its input columns. Rejected assignments, unless `choice`
-    includes them, and assignments that were not submitted are dropped with a warning.
+    Rejected assignments, unless `choice` includes them, and assignments that were not submitted are
+    dropped with a warning.
     """
     names = csv.names(path)
-    if "label" in wanted and "worker" not in wanted:
-        return _truths(path, names, choice)
     field = choose_field(path, _fields(names, _OUTPUT), choice.field, _OUTPUT)
     key = _key_columns(path, names)
     if _WORKER not in names:
@@ -60,6 +59,19 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     places = [f"row {row}" for row in table[_ROW].to_pylist()]
     values = [_value(cell) for cell in table[f"{_OUTPUT}{field}"].to_pylist()]
     return answer_table(path, ids, field, values, choice, places)
+
+
+def read_truths(path: Path, choice: Choice) -> pa.Table:
+    """Return the known answers of control tasks."""
+    names = csv.names(path)
+    field = choose_field(path, _fields(names, _GOLDEN), choice.field, _GOLDEN)
+    key = _key_columns(path, names)
+    table = csv.read(path, (*key, f"{_GOLDEN}{field}"))
+    known = pa.table({"task": _keys(path, table, key), "label": table[f"{_GOLDEN}{field}"]})
+    known = known.filter(pc.fill_null(pc.not_equal(known["label"], ""), False))
+    known = known.group_by(["task", "label"], use_threads=False).aggregate([])
+    values = [_value(cell) for cell in known["label"].to_pylist()]
+    return answer_table(path, {"task": known["task"]}, field, values, choice)
 
 
 def _fields(names: Sequence[str], prefix: str) -> list[str]:
@@ -88,7 +100,7 @@ def _keys(path: Path, table: pa.Table, key: tuple[str, ...]) -> Any:
             raise FormatError(
                 "formats.inputs-with-one-name", path=path, name=name, one=known[name], other=one
             )
-    return pa.array(names, pa.string())
+    return text_column(names)
 
 
 def _value(cell: str | None) -> Any:
@@ -105,26 +117,12 @@ def _handed_in(path: Path, table: pa.Table, *, rejected: bool) -> pa.Table:
     status = pc.fill_null(pc.utf8_upper(table[_STATUS]), "")
     missing = pc.is_in(status, pa.array(_UNANSWERED))
     refused = pc.and_(pc.equal(status, "REJECTED"), not rejected)
-    warn_left_out(
-        path,
-        {
-            "rejected answers (convert --include-rejected includes them)": pc.sum(refused).as_py()
-            or 0,
-            "rows that were not submitted": pc.sum(missing).as_py() or 0,
-        },
-    )
+    reasons = {
+        "rejected answers (convert --include-rejected includes them)": refused,
+        "rows that were not submitted": missing,
+    }
+    warn_left_out(path, {reason: pc.sum(rows).as_py() or 0 for reason, rows in reasons.items()})
     return table.filter(pc.invert(pc.or_(missing, refused)))
-
-
-def _truths(path: Path, names: Sequence[str], choice: Choice) -> pa.Table:
-    field = choose_field(path, _fields(names, _GOLDEN), choice.field, _GOLDEN)
-    key = _key_columns(path, names)
-    table = csv.read(path, (*key, f"{_GOLDEN}{field}"))
-    known = pa.table({"task": _keys(path, table, key), "label": table[f"{_GOLDEN}{field}"]})
-    known = known.filter(pc.fill_null(pc.not_equal(known["label"], ""), False))
-    known = known.group_by(["task", "label"], use_threads=False).aggregate([])
-    values = [_value(cell) for cell in known["label"].to_pylist()]
-    return answer_table(path, {"task": known["task"]}, field, values, choice)
 
 
 def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:

@@ -7,7 +7,7 @@ such annotations as its value.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -16,23 +16,14 @@ from attrs import frozen
 
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats import csv
-from quietcrowd.formats.columns import (
-    Choice,
-    id_text,
-    label_column,
-    label_text,
-    warn_left_out,
-)
+from quietcrowd.formats.columns import Choice, answers_table, id_text, label_text, warn_left_out
 from quietcrowd.formats.questions import Question, choose_question
-from quietcrowd.formats.times import with_times
 from quietcrowd.validation import parse_json
 
 NAME = "Zooniverse classifications"
 
 _NEEDED = ("workflow_id", "annotations", "subject_ids")
-_OTHERS = (
-    *("classification_id", "user_id", "user_name", "workflow_name", "created_at", "gold_standard"),
-)
+_OTHERS = ("user_id", "user_name", "workflow_name", "created_at", "gold_standard")
 _READABLE = "an answer to a question, a text, or a dropdown with one selection"
 
 _UNNAMED = "unknown answer label"
@@ -49,43 +40,36 @@ class _Row:
     answers: list[tuple[Question, Annotation]] | None
     """None if the annotations are damaged."""
 
-    @property
-    def workflow(self) -> str:
-        return self.cells["workflow_id"] or ""
 
+def read(path: Path, choice: Choice) -> pa.Table:
+    """Return the answers to one question of a workflow; the task is the subject.
 
-def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
-    """Return the answers to one question of a workflow or, without workers, the gold standard.
-
-    The task is the subject. The worker is ``user_id`` or, if not logged in, ``user_name``. Answers
-    that the export does not name are dropped with a warning.
+    The worker is ``user_id`` or, if not logged in, ``user_name``. Answers that the export does not
+    name are dropped with a warning.
     """
-    rows = _rows(path)
-    if "label" in wanted and "worker" not in wanted:
-        return _truths(path, rows, choice)
-    answered = _answered(path, rows, choice)
-    times = [row.cells.get("created_at") or None for row, _ in answered]
-    return with_times(
-        {
-            "task": pa.array([_task(path, row) for row, _ in answered], pa.string()),
-            "worker": pa.array([_worker(path, row) for row, _ in answered], pa.string()),
-            "label": _column([label for _, label in answered]),
-        },
-        times,
+    return _table(
+        (_task(path, row), _worker(path, row), label, row.cells.get("created_at") or None)
+        for row, label in _answered(path, _rows(path), choice)
     )
 
 
-def _truths(path: Path, rows: list[_Row], choice: Choice) -> pa.Table:
-    gold = [row for row in rows if (row.cells.get("gold_standard") or "").lower() == "true"]
+def read_truths(path: Path, choice: Choice) -> pa.Table:
+    """Return the answers of the gold standard."""
+    gold = [row for row in _rows(path) if (row.cells.get("gold_standard") or "").lower() == "true"]
     if not gold:
         raise FormatError("formats.gold-rows-missing", path=path)
-    known = [(row, label) for row, label in _answered(path, gold, choice) if label is not None]
-    labels = _column([label for _, label in known])
-    tasks = pa.array([_task(path, row) for row, _ in known], pa.string())
-    table = pa.table({"task": tasks, "label": labels})
-    if pa.types.is_list(labels.type):
+    answered = _answered(path, gold, choice)
+    known = ((_task(path, row), None, label, None) for row, label in answered if label is not None)
+    table = _table(known).select(["task", "label"])
+    if pa.types.is_list(table.schema.field("label").type):
         return table
     return table.group_by(table.column_names, use_threads=False).aggregate([])
+
+
+def _table(rows: Iterable[Sequence[Any]]) -> pa.Table:
+    """Return a table with lists if one answer is a list, also of one label or none."""
+    rows = list(rows)
+    return answers_table(rows, several=any(isinstance(row[2], list) for row in rows))
 
 
 def _rows(path: Path) -> list[_Row]:
@@ -139,12 +123,12 @@ def _answered(path: Path, rows: list[_Row], choice: Choice) -> list[tuple[_Row, 
         _check_readable(path, rows)
     questions = choose_question(path, counts, choice.field)
     workflows = {question.project for question in questions}
-    mine = [row for row in rows if row.workflow in workflows]
+    mine = [row for row in rows if (row.cells["workflow_id"] or "") in workflows]
     _check_readable(path, mine)
-    labels = [_label(path, row, questions) for row in mine]
-    answered = [(row, label) for row, label in zip(mine, labels, strict=True) if label != _UNNAMED]
-    warn_left_out(path, {"answers that the export does not name": len(mine) - len(answered)})
-    return answered
+    labels = [(row, _label(path, row, questions)) for row in mine]
+    named = [(row, label) for row, label in labels if label != _UNNAMED]
+    warn_left_out(path, {"answers that the export does not name": len(mine) - len(named)})
+    return named
 
 
 def _check_readable(path: Path, rows: list[_Row]) -> None:
@@ -161,9 +145,10 @@ def _label(path: Path, row: _Row, questions: frozenset[Question]) -> Any:
     if not mine or values == [None]:
         return None
     key, value = mine[0]["task"], values[0] if len(values) == 1 else values
-    if "task_label" not in mine[0] and _is_index(value):
-        return _UNNAMED
-    select = value[0] if isinstance(value, list) and len(value) == 1 else value
+    listed = value if isinstance(value, list) else [value]
+    if "task_label" not in mine[0] and listed and all(type(one) is int for one in listed):
+        return _UNNAMED  # numbers of options
+    select = listed[0] if len(listed) == 1 else None
     if isinstance(select, dict) and "select_label" in select:
         value = select.get("label", select.get("value"))
     if value is None:
@@ -172,17 +157,6 @@ def _label(path: Path, row: _Row, questions: frozenset[Question]) -> Any:
         return label_text(path, row.place, key, value, _READABLE)
     labels = [label_text(path, row.place, key, one, _READABLE) for one in value]
     return _UNNAMED if _UNNAMED in labels else labels
-
-
-def _is_index(value: Any) -> bool:
-    """Return whether answers are numbers of options, exported without their names."""
-    values = value if isinstance(value, list) else [value]
-    return bool(values) and all(type(one) is int for one in values)
-
-
-def _column(labels: list[Any]) -> pa.Array:
-    """Return a column of lists if one answer is a list, also of one label or none."""
-    return label_column(labels, several=any(isinstance(label, list) for label in labels))
 
 
 def _task(path: Path, row: _Row) -> str:
