@@ -98,6 +98,7 @@ def test_spellings_that_look_alike_are_one_value(value, clean):
         "\U0001f468\u200d\U0001f469",
         "a  b",
         "[unclear]",
+        "[2 words]",
         "(1, 2)",
         "(don't know)",
         "{cat}",
@@ -111,7 +112,7 @@ def test_joiners_between_letters_and_brackets_have_a_meaning(text):
 @pytest.mark.parametrize(
     "cell",
     ["[0, 5, 'PER']", '{"choices":["a","b"]}', '{"ImportId":"QID1"}', "['cat']", "[]", "{}",
-     '[{"task": "T0"}]', "[ 1 ]", "[[0, 1]]"],
+     '[{"task": "T0"}]', "[ 1 ]", "[[0, 1]]", "[1 0]", "[0. nan]"],
 )  # fmt: skip
 @pytest.mark.parametrize("column", ["task", "worker", "label"])
 def test_lists_and_objects_are_no_values(cell, column):

@@ -45,3 +45,9 @@ def test_a_ticked_option_has_a_mark_or_its_label(cat, dog, sets):
     table = pa.table({"p/cat": cat, "p/dog": dog})
     found = labels_of(table, "p", {"cat": "p/cat", "dog": "p/dog"})
     assert found.to_pylist() == sets
+
+
+def test_ranks_of_options_are_no_choices():
+    table = pa.table({"p_1": ["1", "2"], "p_2": ["2", "1"]})
+    with pytest.raises(AnswerError, match="columns of options of 'p' have several texts each"):
+        labels_of(table, "p", {"1": "p_1", "2": "p_2"})

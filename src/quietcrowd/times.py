@@ -32,6 +32,9 @@ _UNIX = re.compile(
 )
 """Matches times as in "Tue Jan 02 15:04:05 PST 2024"."""
 
+_MILLISECONDS = 10**11
+"""Numbers from here on are milliseconds; as seconds they are after the year 5000."""
+
 _SLASHES = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4}) (\d{1,2}):(\d{2})(?::(\d{2}))?")
 """Matches times as in "1/31/2024 15:04:05"."""
 
@@ -40,7 +43,7 @@ def seconds(values: Sequence[Any]) -> pa.Array | None:
     """Return times in seconds, or None if one is ambiguous, unknown, or has another zone.
 
     Times are datetimes or texts in ISO 8601, with or without a zone in all of them, or seconds
-    since 1970. Of dates with slashes, one must show which number is the month.
+    or milliseconds since 1970. Of dates with slashes, one must show which number is the month.
 
     Examples
     --------
@@ -122,7 +125,7 @@ def _time(value: Any, month_first: bool) -> datetime:
     if isinstance(value, date):
         return datetime.combine(value, time())
     if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
-        return datetime.fromtimestamp(value, UTC)
+        return datetime.fromtimestamp(value if abs(value) < _MILLISECONDS else value / 1000, UTC)
     if not isinstance(value, str):
         raise ValueError
     if (found := _UNIX.fullmatch(value)) is not None:

@@ -20,8 +20,11 @@ from quietcrowd.frames import as_frame, column_of
 from quietcrowd.header_rows import MOST_ROWS, header_rows
 from quietcrowd.intake import Intake, check_ids, decoded
 from quietcrowd.times import times_to_compare
-from quietcrowd.wide_columns import Layout, Questions, find_layout, matches
+from quietcrowd.wide_columns import QUALTRICS, Layout, Questions, find_layout, matches
 from quietcrowd.wide_labels import Columns, labels_of, of_one_type, possible_options
+
+_UNANSWERED = "-99"
+"""What Qualtrics may write for a question that was seen and not answered."""
 
 _EMAIL = r"^\s*[^@\s]+@[^@\s]+\.[^@\s]+\s*$"
 
@@ -166,6 +169,28 @@ def warn_uncertain(found: LongRows) -> None:
     if found.lone:
         names = ", ".join(map(repr, found.lone))
         warnings.warn(QuietcrowdWarning("wide.questions-of-one-answer", names=names), stacklevel=4)
+    labels = found.table["label"]
+    if not (found.layout.by_worker and pa.types.is_string(plain_type(labels.type))):
+        return
+    if names := _all_different(found.table):
+        warnings.warn(QuietcrowdWarning("wide.answers-all-different", names=names), stacklevel=4)
+    unseen = pc.sum(pc.equal(labels, _UNANSWERED)).as_py()
+    if found.layout.survey is QUALTRICS and unseen:
+        warnings.warn(
+            QuietcrowdWarning("wide.unanswered-code", code=_UNANSWERED, count=unseen), stacklevel=4
+        )
+
+
+def _all_different(table: pa.Table) -> str:
+    """Return questions with words as answers, none of them twice."""
+    words = table.filter(pc.match_substring_regex(table["label"], r"\pL"))
+    counted = words.group_by("task", use_threads=False).aggregate(
+        [("label", "count"), ("label", "count_distinct")]
+    )
+    columns = (column.to_pylist() for column in counted.columns)
+    return ", ".join(
+        repr(task) for task, count, distinct in zip(*columns, strict=True) if count == distinct >= 4
+    )
 
 
 def _with_text_names(frame: Any) -> Any:

@@ -32,6 +32,8 @@ def labels_of(table: pa.Table, name: str, options: Options | None) -> pa.Chunked
         for column in options.values()
     ]
     marks = {text for column in cells for text in column} <= {"", *_TICKED, *_UNTICKED}
+    if not marks and any(len({*column} - {""}) > 1 for column in cells):
+        raise AnswerError("wide.options-with-several-texts", name=name)
     sets = []
     for row in zip(*cells, strict=True):
         pairs = list(zip(options, row, strict=True))

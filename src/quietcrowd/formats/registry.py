@@ -96,7 +96,10 @@ def _read_platform(path: Path, kind: Format, columns: tuple[Name, ...], choice: 
         return in_time_order(kind.call("read", path, choice))
     if not hasattr(kind.load(), "read_truths"):
         raise FormatError("formats.no-known-truths", path=path, name=kind.title)
-    return kind.call("read_truths", path, choice)
+    truths = kind.call("read_truths", path, choice)
+    if pa.types.is_list(truths.schema.field("label").type) and not choice.sets:
+        raise FormatError("formats.truths-are-sets", path=path)
+    return truths
 
 
 def _warn_of_platform(path: Path, file_format: str | None, table: Format) -> None:

@@ -6,12 +6,16 @@ import zipfile
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.exceptions import DroppedRowsWarning, FormatError
+from quietcrowd.exceptions import DroppedRowsWarning, FormatError, QuietcrowdWarning
 from quietcrowd.formats.registry import read_table
 
 DOMAIN = qc.Categorical(["good", "bad"])
 ANN = [{"id": 1, "text": "x", "label": ["good"]}, {"id": 2, "text": "y", "label": []}]
 BOB = [{"id": 1, "text": "x", "label": ["bad"]}]
+
+
+def named():
+    return pytest.warns(QuietcrowdWarning, match="worker of all texts has the name of the file")
 
 
 def lines(rows):
@@ -70,7 +74,7 @@ def test_hidden_members_of_archives_are_no_files(tmp_path):
 def test_a_file_is_named_after_its_annotator(tmp_path, suffix):
     path = tmp_path / f"ann{suffix}"
     path.write_text(lines(ANN) if suffix == ".jsonl" else json.dumps(ANN))
-    with pytest.warns(DroppedRowsWarning, match="texts without a label: 1"):
+    with pytest.warns(DroppedRowsWarning, match="texts without a label: 1"), named():
         assert rows_of(path) == [["1", "ann", "good"]]
 
 
@@ -85,13 +89,15 @@ def test_a_file_is_named_after_its_annotator(tmp_path, suffix):
 def test_intents_and_images_have_labels(tmp_path, row):
     path = tmp_path / "ann.jsonl"
     path.write_text(lines([row]))
-    assert rows_of(path) == [["1", "ann", "good"]]
+    with named():
+        assert rows_of(path) == [["1", "ann", "good"]]
 
 
 def test_several_labels_are_sets(tmp_path):
     path = tmp_path / "ann.jsonl"
     path.write_text(lines([{"id": 2, "text": "x", "label": ["bad", "good"]}, *ANN[:1]]))
-    assert sets_of(path) == [("2", "ann", ["bad", "good"]), ("1", "ann", ["good"])]
+    with named():
+        assert sets_of(path) == [("2", "ann", ["bad", "good"]), ("1", "ann", ["good"])]
 
 
 def test_old_annotations_of_a_user_are_a_set(tmp_path):
@@ -158,6 +164,11 @@ def test_older_exports_name_the_annotator_in_the_row(tmp_path, row, worker, labe
         ("ann.jsonl", {"id": None, "text": "x", "label": ["a"]}, "line 1: 'id' must be"),
         ("ann.jsonl", {**ANN[0], "username": ""}, "line 1: 'username' must be"),
         ("ann.json", [3], r"ann\.json: record 0: expected a JSON object"),
+        (
+            "ann.jsonl",
+            {"id": 1, "text": "x", "annotations": [{"annotator_id": "a", "label": "x"}]},
+            "line 1: 'user' must be a text or a whole number that is not empty; got None",
+        ),
     ],
 )
 def test_what_cannot_be_read_names_the_line(tmp_path, name, row, message):

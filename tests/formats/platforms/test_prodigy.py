@@ -159,7 +159,7 @@ def test_other_annotations_are_refused(tmp_path, more, what):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"_annotator_id": None, "_session_id": None}, "line 1: '_annotator_id' must be a text"),
+        ({"_annotator_id": None, "_session_id": None}, "line 1: the annotator is unknown"),
         ({"_annotator_id": ""}, "line 1: '_annotator_id' must be a text"),
         ({"_input_hash": 1.5}, "line 1: '_input_hash' must be a text"),
     ],

@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.exceptions import DroppedRowsWarning, FormatError
+from quietcrowd.exceptions import DroppedRowsWarning, FormatError, QuietcrowdWarning
 from quietcrowd.formats import read_table
 from quietcrowd.formats.columns import Choice
 
@@ -121,3 +121,16 @@ def test_other_files_have_the_same_columns(tmp_path, suffix):
     text = path.read_text(encoding="utf-8").replace(",", "\t" if "t" in suffix else ",")
     other.write_bytes(text.encode() if "t" in suffix else gzip.compress(text.encode()))
     assert read(other) == [["Q1", "R_1", "yes"], ["Q2", "R_1", "no"]]
+
+
+def test_unanswered_questions_may_have_a_code(tmp_path):
+    path = survey(tmp_path / "q.csv", f"{DAY}1,{DAY}1,0,1,R_1,yes,-99,x")
+    with pytest.warns(QuietcrowdWarning, match="answers that are -99: 1"):
+        assert read(path, out_of_domain="skip") == [["Q1", "R_1", "yes"]]
+
+
+def test_ids_that_respondents_typed_are_named(tmp_path):
+    rows = [f"{DAY}1,{DAY}1,0,1,R_{place},yes,5f{place}c,x" for place in range(4)]
+    path = survey(tmp_path / "q.csv", *rows)
+    with pytest.warns(QuietcrowdWarning, match="whose answers are all different: 'Q2'. If they"):
+        read(path, out_of_domain="skip")

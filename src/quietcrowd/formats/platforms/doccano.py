@@ -5,6 +5,7 @@ write one file, whose rows have a ``username``, or ``annotations`` with a ``user
 """
 
 import re
+import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeAlias
@@ -12,7 +13,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from quietcrowd.exceptions import FormatError
+from quietcrowd.exceptions import FormatError, QuietcrowdWarning
 from quietcrowd.formats.archives import count_files, is_archive, members
 from quietcrowd.formats.columns import (
     Choice,
@@ -58,14 +59,17 @@ def read(path: Path, choice: Choice) -> pa.Table:
     """
     if choice.field is not None:
         raise FormatError("formats.platform-without-fields", path=path, name=NAME)
-    rows, empty = [], 0
+    rows, empty, unnamed = [], 0, False
     for stem, place, record in _records(path):
         key = next((key for key in _IDS if key in record), _IDS[0])
         task = id_text(path, place, key, record.get(key))
         given = _answers(path, place, stem, record)
         empty += not given
+        unnamed |= stem in given and not is_archive(path) and record.get("username") is None
         rows += [(task, worker, labels, None) for worker, labels in given.items()]
     warn_left_out(path, {"texts without a label": empty})
+    if unnamed:
+        warnings.warn(QuietcrowdWarning("formats.worker-of-file", path=path), stacklevel=2)
     return answers_table(rows, several=choice.sets)
 
 
@@ -110,7 +114,8 @@ def _answers(path: Path, place: str, stem: str, record: Mapping[str, Any]) -> di
             if "start_offset" in one:
                 raise _unsupported(path, place, one, "a span")
             labels = _labels(path, place, one["label"])
-            given.setdefault(_worker(path, place, "user", one.get("user"), stem), []).extend(labels)
+            worker = id_text(path, place, "user", one.get("user"))
+            given.setdefault(worker, []).extend(labels)
         return given
     key = next((key for key in (*_LABELS, *_PARTS) if key in record), None)
     if key is None:
@@ -121,7 +126,10 @@ def _answers(path: Path, place: str, stem: str, record: Mapping[str, Any]) -> di
     labels = _labels(path, place, record[key])
     if not labels:
         return {}
-    return {_worker(path, place, "username", record.get("username"), stem): labels}
+    named = record.get("username")
+    if named is None and stem in _EVERYBODY:
+        raise FormatError("formats.annotator-missing", path=path, place=place)
+    return {id_text(path, place, "username", stem if named is None else named): labels}
 
 
 def _labels(path: Path, place: str, value: Any) -> list[str]:
@@ -138,9 +146,3 @@ def _labels(path: Path, place: str, value: Any) -> list[str]:
 def _unsupported(path: Path, place: str, value: Any, what: str) -> FormatError:
     readable = "one or more labels of a whole text or image"
     return unsupported(path, place, f"{value!r:.60}", what, readable)
-
-
-def _worker(path: Path, place: str, key: str, named: Any, stem: str) -> str:
-    if named is None and stem in _EVERYBODY:
-        raise FormatError("formats.annotator-missing", path=path, place=place)
-    return id_text(path, place, key, stem if named is None else named)

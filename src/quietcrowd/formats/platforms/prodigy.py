@@ -55,8 +55,10 @@ def read(path: Path, choice: Choice) -> pa.Table:
             dropped[answer] += 1
             continue
         task = id_text(path, place, "_input_hash", record.get("_input_hash"))
-        name = next((name for name in _IDS if record.get(name) is not None), _IDS[0])
-        worker = id_text(path, place, name, record.get(name))
+        name = next((name for name in _IDS if record.get(name) is not None), None)
+        if name is None:
+            raise FormatError("formats.sessions-missing", path=path, place=place)
+        worker = id_text(path, place, name, record[name])
         if field == _CHOICE:
             ids = frozenset(str(option.get("id")) for option in dicts(record.get("options")))
             if options.setdefault(task, ids) != ids:  # so it has several questions
