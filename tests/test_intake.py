@@ -56,8 +56,9 @@ def test_a_mark_that_is_an_answer_or_an_id_stays():
         frame.assign(task="p", worker=["a", "b", "c"]), domain, missing=["some"]
     )
     assert answers.dropped.out_of_domain == 0, "the domain has it"
-    with pytest.raises(AnswerError, match="'-99' marks a missing value"):
-        qc.Answers.from_frame(frame_of(("p", "a", "-99")), DOMAIN, missing=["-99"])
+    for mark in ("-99", "{}"):
+        with pytest.raises(AnswerError, match=f"'{mark}' marks a missing value"):
+            qc.Answers.from_frame(frame_of(("p", "a", mark)), DOMAIN, missing=[mark])
 
 
 @pytest.mark.parametrize("missing", ["NA", [None], 5])

@@ -155,7 +155,7 @@ class Intake:
         for place, old, new in unclean:
             if old in kept:
                 continue
-            if set_marks is None and _STRUCTURED.fullmatch(new):
+            if set_marks is None and new not in self._marks and _STRUCTURED.fullmatch(new):
                 row = rows[_row_of(column, place)]
                 raise AnswerError("answers.cell-structured", row=row, name=name, value=new)
             if new != old:

@@ -493,3 +493,55 @@ def test_errors_about_unclear_files_point_here(run, tmp_path, command):
     assert errors.count("\n") == 1
     path.write_text(f"{TABLE}p,u,cat\np,u,cat\np,,cat\n")
     assert "quietcrowd look" not in run(*command.split(), path)[2]
+
+
+def test_a_question_that_cannot_be_read_is_not_replaced_by_data(looked, tmp_path):
+    ids = {"annotation_id": 1, "annotator": 1}
+    path = tmp_path / "a.json"
+    rows = [{"id": 1, "text": "x", "tags": [["a", "b"]], **ids, "annotator": who} for who in (1, 2)]
+    path.write_text(json.dumps(rows))
+    found = looked(path)
+    assert found["commands"] == []
+    assert "annotation 0, 'tags': expected one answer" in found["problems"][0]
+
+
+def test_a_question_with_two_texts_is_one(looked, tmp_path):
+    rows = [
+        {
+            **{"classification_id": who, "user_id": who, "workflow_id": 1, "subject_ids": 5},
+            "annotations": json.dumps([{"task": "T0", "task_label": text, "value": "yes"}]),
+        }
+        for who, text in ((1, "Cat?"), (2, "Cat ?"))
+    ]
+    pd.DataFrame(rows).to_csv(tmp_path / "a.csv", index=False)
+    assert "--question '1 / T0'" in looked(tmp_path / "a.csv")["commands"][0]
+
+
+def test_annotations_with_the_names_of_workers(looked, tmp_path):
+    held = [{"annotator_id": who, "label": "cat"} for who in "uv"]
+    path = tmp_path / "a.jsonl"
+    path.write_text(jsonl({"id": 1, "text": "x", "annotations": held}))
+    assert looked(path)["kind"] == "Hugging Face data set"
+
+
+@pytest.mark.parametrize(
+    ("header", "choose"),
+    [("Timestamp,Best?,Which?\n", "--wide --questions"), (SURVEY + IMPORT_IDS, "--question")],
+)
+def test_texts_of_one_question_may_be_several_labels(looked, tmp_path, header, choose):
+    qualtrics = header.startswith(SURVEY)
+    rows = [("yes", "cat"), ("no", '"dog, big"'), ("yes", '"cat,dog, big"'), ("no", "cat")]
+    start = "2024-01-01,1,R_{}" if qualtrics else "2024/01/0{}"
+    lines = [f"{start.format(place)},{best},{which}" for place, (best, which) in enumerate(rows, 1)]
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join([header.strip(), *lines, ""]))
+    (other,) = looked(path)["other_commands"].values()
+    question = "Q2" if qualtrics else "'Which?'"
+    assert other.endswith(f"{choose} {question} --multi-label 'cat,\"dog, big\"' --separator ,")
+
+
+def test_times_are_no_tasks(looked, tmp_path):
+    path = tmp_path / "a.csv"
+    rows = [f"2024/01/0{day} 1:00:00 PM,u{day}@example.org,yes" for day in (1, 2)]
+    path.write_text("\n".join(["Carimbo,Endere\u00e7o,Gosta?", *rows, ""]))
+    assert looked(path)["commands"] == []

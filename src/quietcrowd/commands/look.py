@@ -51,7 +51,7 @@ class Look:
     def run(self) -> None:
         """Inspect the file, and print what was found."""
         from quietcrowd.commands.looking.files import inspect  # with inference
-        from quietcrowd.commands.looking.steps import Source
+        from quietcrowd.commands.looking.findings import Source
 
         given = {"question": self.question, "columns": self.columns}
         source = Source(path=from_stdin(self.source), name=str(self.source))

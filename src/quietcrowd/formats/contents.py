@@ -58,6 +58,21 @@ class Contents:
         except ValueError:
             return []
 
+    @property
+    def unanimous(self) -> bool:
+        """Whether the answers to a task are always the same, although some have several."""
+        return self.task_labels == self.tasks < self.answers
+
+
+def labels_by_task(table: pa.Table) -> dict[str, list[str]]:
+    """Return the different labels of each task, as texts."""
+    pairs = pa.table({"task": table["task"], "label": _clean(table["label"], "label")})
+    pairs = pairs.filter(pairs["label"].is_valid()).group_by(["task", "label"], use_threads=False)
+    found: dict[str, list[str]] = {}
+    for row in pairs.aggregate([]).to_pylist():
+        found.setdefault(row["task"], []).append(str(row["label"]))
+    return found
+
 
 def _clean(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     """Return a column without marks of missing values, and with lists if texts are lists."""

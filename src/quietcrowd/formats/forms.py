@@ -116,7 +116,7 @@ def _accepts_several(value: Any) -> bool:
 
 
 def _are_options(value: Any) -> bool:
-    """Return whether a value is an object of options, of which one at least is true or false."""
+    """Return whether a value is an object of options with true or false, and perhaps nulls."""
     if not isinstance(value, dict):
         return False
     states = set(map(type, value.values()))

@@ -40,6 +40,8 @@ class Wide(NamedTuple):
     ignored: list[str]
 
 
+_TIME = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}[ T,]+\d{1,2}:\d{2}")
+
 _SEPARATORS = ("|", ";", ",")
 
 
@@ -67,7 +69,7 @@ def columns_by_values(table: pa.Table) -> Columns | None:
     >>> columns_by_values(pa.table({"a": ["u", "v"], "b": ["yes", "yes"], "rater": ["x", "x"]}))
     ('a', 'rater', 'b')
     """
-    names = table.column_names
+    names = [name for name in table.column_names if not _are_times(table[name])]
     if len(names) != len(_ROLES):
         return None
     found = {role: _first(names, role) for role in _ORDER}
@@ -89,12 +91,14 @@ def likely_wide(table: pa.Table) -> list[Wide]:
     are ignored.
     """
     names = [name for name in table.column_names if name.strip()]
+    times = [name for name in names if _are_times(table[name])]
+    names = [name for name in names if name not in times]
     ids = _first(names, "worker") or _first(names, "task") or (names[0] if names else "")
     others = [name for name in names if name != ids]
     shared = [name for name in others if _is_person(name) or _shares_values(table, name, others)]
     if len(shared) < 2 or _distinct(table[ids]) < len(table):
         return []
-    ignored = [name for name in others if name not in shared]
+    ignored = [*times, *(name for name in others if name not in shared)]
     people = all(map(_is_person, shared))
     by_worker = _is_like(ids, "worker") and not people
     if by_worker or people or _is_like(ids, "task"):
@@ -118,6 +122,12 @@ def _snake(name: str) -> str:
     """Return a name like "workerId" or "Worker ID" as "worker_id"."""
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
     return re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
+
+
+def _are_times(column: pa.ChunkedArray) -> bool:
+    """Return whether all values are dates with times of a day."""
+    values = _values(column)
+    return bool(values) and all(map(_TIME.match, values))
 
 
 def _distinct(column: pa.ChunkedArray) -> int:
@@ -155,3 +165,26 @@ def separator_of(labels: Sequence[str]) -> str | None:
         if several and all(part and counts[part] > 1 for part in several):
             return separator
     return None
+
+
+def labels_in(texts: Sequence[str], separator: str) -> list[str]:
+    """Return the separate labels in texts, sorted.
+
+    A text is one label if its parts only occur together.
+
+    Examples
+    --------
+    >>> labels_in(["cat", "dog, big", "cat,dog, big"], ",")
+    ['cat', 'dog, big']
+    """
+    rows = [[part.strip() for part in text.split(separator)] for text in texts]
+    found = set()
+    for text, parts in zip(texts, rows, strict=True):
+        others = [row for row in rows if not {*parts}.isdisjoint(row)]
+        together = all(
+            any(row[start : start + len(parts)] == parts for start in range(len(row)))
+            for row in others
+        )
+        found.update([text.strip()] if together else parts)
+    whole = {part for text in found if separator in text for part in text.split(separator)}
+    return sorted(found - {part.strip() for part in whole})

@@ -35,7 +35,7 @@ class Sheet:
 
 @frozen
 class Workbook:
-    """The functions of a format whose files `sheets` opens."""
+    """The functions of a format; `sheets` opens a file."""
 
     sheets: Callable[[Path], AbstractContextManager[Sequence[Sheet]]]
 

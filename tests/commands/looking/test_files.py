@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.formats.test_registry import EXPORTS, JSON, with_part
 
 from quietcrowd.commands.looking.files import inspect
-from quietcrowd.commands.looking.steps import Source
+from quietcrowd.commands.looking.findings import Source
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".xlsx", ".zip", ".manifest", ".what")
 FIXED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)

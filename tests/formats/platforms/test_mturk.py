@@ -349,3 +349,10 @@ def test_a_column_of_ids_is_needed(tmp_path):
     (tmp_path / "b.csv").write_text("HITId,Answer.a\nh,cat\n")
     with pytest.raises(FormatError, match="column 'WorkerId' is missing"):
         qc.read_answers(tmp_path / "b.csv", DOMAIN, file_format="mturk")
+
+
+def test_checkboxes_of_old_forms_only_have_the_text_on(tmp_path):
+    rows = [("t1", "ann", "Approved", "on", ""), ("t2", "ann", "Approved", "on", "on")]
+    path = batch(tmp_path / "a.csv", *rows, fields=("cat", "dog"))
+    table = read_table(path, ("task", "worker", "label"), sets=True)
+    assert table["label"].to_pylist() == [["cat"], ["cat", "dog"]]

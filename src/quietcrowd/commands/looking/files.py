@@ -10,25 +10,20 @@ import pyarrow as pa
 from attrs import evolve
 
 from quietcrowd.commands.files import HEAD, is_store, suffix_of
-from quietcrowd.commands.looking.findings import SAVE, USUAL, Findings
-from quietcrowd.commands.looking.platforms import of_platform
-from quietcrowd.commands.looking.steps import (
+from quietcrowd.commands.looking.findings import (
+    USUAL,
+    Findings,
     Given,
     Source,
     Steps,
     free_name,
-    infer_steps,
     quiet,
     write_command,
 )
+from quietcrowd.commands.looking.platforms import of_platform
+from quietcrowd.commands.looking.steps import infer_steps
 from quietcrowd.commands.looking.tables import of_lists, of_table
-from quietcrowd.exceptions import (
-    AnswerError,
-    FormatError,
-    MissingExtraError,
-    ParameterError,
-    QuietcrowdError,
-)
+from quietcrowd.exceptions import AnswerError, FormatError, MissingExtraError, ParameterError
 from quietcrowd.formats import read_reports
 from quietcrowd.formats.contents import Contents
 from quietcrowd.formats.registry import format_of, read_note
@@ -42,11 +37,18 @@ _DAMAGED = {
 """Codes of errors about files that another program has to save again."""
 
 
+_SAVE = (
+    "Save the table as CSV in UTF-8: in Excel with File > Save As > CSV UTF-8, in LibreOffice with "
+    "File > Save As > Text CSV, in pandas with frame.to_csv('answers.csv', index=False)."
+)
+
+
 def inspect(source: Source, given: Given) -> Findings:
     """Return what a file, a directory or a store contains.
 
     The options ``question`` and ``columns`` may be `given`, as on the command line.
     """
+    unknown = Findings(title="unknown")
     with quiet():
         try:
             is_dataset = (source.path / "dataset.json").is_file()
@@ -54,17 +56,12 @@ def inspect(source: Source, given: Given) -> Findings:
                 return _of_folder(source, is_dataset=is_dataset)
             return _of_file(source, given)
         except _EXPECTED as error:
-            return _unreadable(error)
+            return evolve(unknown.failed(error), advice=_SAVE if error.code in _DAMAGED else "")
         except pa.ArrowException as error:
             path, reason = source.path, one_line(error)
-            return _unreadable(
+            return unknown.failed(
                 FormatError("formats.not-readable", path=path, name="answers", reason=reason)
             )
-
-
-def _unreadable(error: QuietcrowdError, *others: str) -> Findings:
-    steps = Steps(faults=(*others, str(error)), error=error)
-    return Findings(title="unknown", steps=steps, advice=SAVE if error.code in _DAMAGED else "")
 
 
 def _of_folder(source: Source, *, is_dataset: bool) -> Findings:
@@ -83,11 +80,13 @@ def _of_file(source: Source, given: Given) -> Findings:
         return _renamed(source, given, error)
     if "mechanism" in (read_note(source.path) or {}):
         return _of_reports(source)
-    if kind.platform:
-        found = of_platform(source, kind, given)
-        unread = found.contents is None and kind.name == "label-studio"  # any JSON
-        return (of_lists(source) if unread else None) or found
-    return of_table(source, kind, given)
+    if not kind.platform:
+        return of_table(source, kind, given)
+    found = of_platform(source, kind, given)
+    left = found.steps.error
+    nameless = kind.name == "doccano" and left is not None and left.code == "formats.id-invalid"
+    unread = found.contents is None and kind.name == "label-studio"  # any JSON
+    return (of_lists(source) if unread or nameless else None) or found
 
 
 def _of_reports(source: Source) -> Findings:
@@ -107,18 +106,17 @@ def _renamed(source: Source, given: Given, error: FormatError) -> Findings:
         suffix = suffix_of(file.read(HEAD))
     name = Path(source.path.stem).with_suffix(suffix).name
     if error.code != "formats.suffix-unknown" or Path(name).exists():
-        return _unreadable(error)
+        raise error
     with TemporaryDirectory(prefix="quietcrowd-") as folder:
         copy = Source(path=Path(folder, name), name=name)
         shutil.copyfile(source.path, copy.path)
         try:
             found = _of_file(copy, given)
         except _EXPECTED as second:
-            return _unreadable(second, str(error)).named(copy, name)
-    if not found.steps.commands:
-        return found.named(copy, name)
-    commands = (write_command("cp", source.word(), copy.word()), *found.steps.commands)
-    faults = (str(error), *found.steps.faults)
-    return evolve(found, steps=evolve(found.steps, commands=commands, faults=faults)).named(
-        copy, name
-    )
+            found = Findings(title="unknown", advice=_SAVE).failed(second)
+    steps = found.steps
+    if found.steps.commands or found.title == "unknown":
+        copied = (write_command("cp", source.word(), copy.word()),) if steps.commands else ()
+        commands, faults = (*copied, *steps.commands), (str(error), *steps.faults)
+        found = evolve(found, steps=evolve(steps, commands=commands, faults=faults))
+    return found.named(copy, name)

@@ -2,43 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import io
+import shlex
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr
+from itertools import count
+from pathlib import Path
+from typing import Any, TypeAlias
 
 from attrs import evolve, field, frozen
 
-from quietcrowd.commands.looking.steps import Source, Steps
+from quietcrowd.campaign.terms.plain_text import printable
+from quietcrowd.exceptions import (
+    ConvergenceWarning,
+    FormatError,
+    QuietcrowdError,
+    QuietcrowdWarning,
+)
 from quietcrowd.formats.contents import Contents
+
+Given: TypeAlias = Mapping[str, Any]
+"""Options of a command by the names of its fields."""
 
 USUAL = ("task", "worker", "label")
 """Default columns of answers."""
 
-SAVE = (
-    "Save the table as CSV in UTF-8: in Excel with File > Save As > CSV UTF-8, in LibreOffice with "
-    "File > Save As > Text CSV, in pandas with frame.to_csv('answers.csv', index=False)."
-)
-"""Advice for files that no format reads."""
+
+@frozen(kw_only=True)
+class Source:
+    """A file, and its name on the command line."""
+
+    path: Path
+    name: str
+
+    def word(self) -> str:
+        """Return the name as an argument, which an option does not begin like."""
+        return f"./{self.name}" if self.name.startswith("-") and self.name != "-" else self.name
+
+
+@frozen(kw_only=True)
+class Steps:
+    """Commands that work, one after another, and `others` by purpose.
+
+    `faults` are messages of errors that options of the commands avoid. If there is no command, the
+    last one is that of the `error` that remains. `changes` are messages of warnings.
+    """
+
+    commands: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+    others: Mapping[str, str] = field(factory=dict)
+    error: QuietcrowdError | None = None
 
 
 @frozen(kw_only=True)
 class Findings:
-    """What a file contains.
+    """The kind of a file, its columns, its questions with numbers of answers, and the next steps.
 
-    Attributes
-    ----------
-    title : str
-        The platform or the kind of table.
-    columns : tuple of str
-        The columns of a table.
-    questions : mapping of str to int
-        Numbers of answers, None if unknown.
-    question : str, optional
-        The question that the counts are about.
-    contents : Contents, optional
-        Counts of answers or truths.
-    steps : Steps
-        Commands for the next step.
-    advice : str
-        What a person has to decide or to do.
+    `contents` are counts of the answers to `question`, or of truths. `advice` is what a person has
+    to decide or to do.
     """
 
     title: str
@@ -49,11 +72,41 @@ class Findings:
     steps: Steps = field(factory=Steps)
     advice: str = ""
 
+    def failed(self, error: QuietcrowdError) -> Findings:
+        """Add an error that prevents all steps."""
+        return evolve(self, steps=Steps(faults=(str(error),), error=error))
+
     def named(self, copy: Source, name: str) -> Findings:
         """Replace the path of a temporary copy in messages."""
-        path = str(copy.path)
         faults, changes = (
-            tuple(text.replace(path, name) for text in texts)
+            tuple(text.replace(str(copy.path), name) for text in texts)
             for texts in (self.steps.faults, self.steps.changes)
         )
         return evolve(self, steps=evolve(self.steps, faults=faults, changes=changes))
+
+
+def write_command(*words: str) -> str:
+    """Return a command for a POSIX shell; raise FormatError if a terminal cannot show it."""
+    command = shlex.join(words)
+    if printable(command) != command:
+        hidden = next(word for word in words if printable(word) != word)
+        raise FormatError("commands.command-not-printable", name=hidden)
+    return command
+
+
+def free_name(stem: str, suffix: str = ".csv") -> str:
+    """Return the name of a file that does not exist."""
+    names = (f"{stem}{'' if number == 1 else f'-{number}'}{suffix}" for number in count(1))
+    return next(name for name in names if not Path(name).exists())
+
+
+@contextmanager
+def quiet() -> Iterator[list[str]]:
+    """Collect warnings as texts, and print no notes."""
+    told: list[str] = []
+    with warnings.catch_warnings(), redirect_stderr(io.StringIO()):
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", QuietcrowdWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.showwarning = lambda message, *_, **__: told.append(str(message))
+        yield told

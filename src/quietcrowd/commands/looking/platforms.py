@@ -1,4 +1,4 @@
-"""Files of platforms, and the answers to one of their questions."""
+"""Files of platforms, the answers to one of their questions, and known truths."""
 
 from __future__ import annotations
 
@@ -10,23 +10,22 @@ from typing import Any
 import pyarrow as pa
 from attrs import evolve
 
-from quietcrowd.commands import options
-from quietcrowd.commands.looking.findings import SAVE, USUAL, Findings
-from quietcrowd.commands.looking.steps import (
+from quietcrowd.commands.looking.findings import (
+    USUAL,
+    Findings,
     Given,
     Source,
     Steps,
-    convert_steps,
-    infer_steps,
     quiet,
+    write_command,
 )
-from quietcrowd.commands.looking.truths import of_truths
+from quietcrowd.commands.looking.steps import steps_for
 from quietcrowd.exceptions import FormatError, QuietcrowdError
 from quietcrowd.formats import read_table
+from quietcrowd.formats.answers import read_truths
 from quietcrowd.formats.columns import Choice, QuestionError
-from quietcrowd.formats.contents import Contents
+from quietcrowd.formats.contents import Contents, labels_by_task
 from quietcrowd.formats.kinds import Format
-from quietcrowd.formats.likely_columns import separator_of
 
 _MOST_QUESTIONS = 20
 """Maximum number of questions that are read to count answers."""
@@ -45,27 +44,57 @@ _NO_QUESTION = "\0"
 
 def of_platform(source: Source, kind: Format, given: Given) -> Findings:
     """Return what a platform's file contains; the question with the most agreement is chosen."""
-    questions = _questions(source.path, kind)
-    read: dict[str, Contents] = {}
+    path, read, failed = source.path, {}, []
+    questions = _questions(path, kind)
     for name in list(questions)[:_MOST_QUESTIONS]:
-        with suppress(QuietcrowdError):
-            read[name] = read_contents(source.path, kind, Choice(field=name))
+        try:
+            read[name] = read_contents(path, kind, Choice(field=name))
             questions[name] = read[name].answers
-    wanted = given.get("question")
-    if wanted is None and len(questions) > 1 and read:
-        wanted = max(read, key=lambda name: _agreement(read[name]))
-    given = {**given, **({} if wanted is None else {"question": wanted})}
-    found = Findings(title=kind.title, questions=questions, question=wanted)
+        except QuietcrowdError as error:
+            failed.append(error)
+    found = Findings(title=kind.title, questions=questions, question=given.get("question"))
     try:
-        contents = read_contents(source.path, kind, Choice(field=wanted))
-        steps = steps_for(source, contents, given)
-        return evolve(found, contents=contents, steps=steps, advice=advice_on(contents))
+        contents = read_contents(path, kind, Choice(field=found.question))
+    except QuestionError as error:
+        if failed and all(one.unanimous for one in read.values()):  # such as the data of tasks
+            return found.failed(failed[0])
+        if found.question is not None or not read:
+            return found.failed(error)
+        wanted = max(read, key=lambda name: _agreement(read[name]))
+        found, contents = evolve(found, question=wanted), read[wanted]
+        given = {**given, "question": wanted}
     except QuietcrowdError as error:
         if error.code in _WITHOUT_ANSWERS:
             with suppress(QuietcrowdError):
                 return evolve(of_truths(source), title=f"known truths ({kind.title})")
-        advice = f"If another program wrote this file: {SAVE}"
-        return evolve(found, steps=Steps(faults=(str(error),), error=error), advice=advice)
+        return found.failed(error)
+    survey = kind.name == "qualtrics" and found.question is None and not contents.sets
+    try:
+        labels = _labels_by_task(path, kind) if survey else None
+        steps = steps_for(source, contents, given, labels)
+    except QuietcrowdError as error:
+        return found.failed(error)
+    return evolve(found, contents=contents, steps=steps, advice=advice_on(contents))
+
+
+def _agreement(contents: Contents) -> tuple[bool, int]:
+    """Return how much a question looks like one with labels that several workers gave."""
+    return len(contents.labels) > 1, contents.answers - len(contents.labels)
+
+
+def _questions(path: Path, kind: Format) -> dict[str, int | None]:
+    """Return the questions of a platform's file, which the error about an unknown one lists."""
+    with quiet(), suppress(QuietcrowdError):
+        try:
+            read_table(path, USUAL, file_format=kind.name, choice=Choice(field=_NO_QUESTION))
+        except QuestionError as error:
+            return dict(error.counts)
+    return {}
+
+
+def _labels_by_task(path: Path, kind: Format) -> dict[str, list[str]]:
+    with quiet():
+        return labels_by_task(read_table(path, USUAL, file_format=kind.name))
 
 
 def advice_on(contents: Contents) -> str:
@@ -86,23 +115,6 @@ def advice_on(contents: Contents) -> str:
         "multiple-choice questions, list the options of each in a table with columns task and "
         "label, and add --options TABLE."
     )
-
-
-def _agreement(contents: Contents) -> tuple[bool, int]:
-    """Return how much a question looks like one with labels that several workers gave."""
-    return len(contents.labels) > 1, contents.answers - len(contents.labels)
-
-
-def _questions(path: Path, kind: Format) -> dict[str, int | None]:
-    """Return the questions of a platform's file, which the error about an unknown one lists."""
-    with quiet():
-        try:
-            read_table(path, USUAL, file_format=kind.name, choice=Choice(field=_NO_QUESTION))
-        except QuestionError as error:
-            return dict(error.counts)
-        except QuietcrowdError:
-            pass
-    return {}
 
 
 def read_contents(
@@ -129,20 +141,15 @@ def select(path: Path, table: pa.Table, columns: Sequence[Any]) -> pa.Table:
     return table.select(names)
 
 
-def steps_for(source: Source, contents: Contents, given: Given) -> Steps:
-    """Return the inference, after a conversion if answers are sets or the format must be named."""
-    if contents.sets and contents.labels:
-        labels = options.join(sorted(contents.labels))
-        return convert_steps(source, {**given, "multi_label": labels})
-    if "from_format" in given:
-        return convert_steps(source, given)
-    single = infer_steps(source, contents, given)
-    separator = separator_of(list(contents.labels))
-    if separator is None:
-        return single
-    parts = {part.strip() for label in contents.labels for part in label.split(separator)}
-    sets = {"multi_label": options.join(sorted(parts)), "separator": separator}
-    several = convert_steps(source, {**given, **sets})
-    if not several.commands or not single.commands:
-        return several if several.commands else single
-    return evolve(several, others={"If each text is one label": single.commands[0]})
+def of_truths(source: Source) -> Findings:
+    """Return what a file of known truths, or of options per task, contains."""
+    with quiet() as changes:
+        contents = Contents.of(read_truths(source.path))
+    several = contents.answers > contents.tasks
+    flag = write_command("--options" if several else "--gold", source.word())
+    return Findings(
+        title="options per task" if several else "known truths, without workers",
+        contents=contents,
+        steps=Steps(changes=tuple(changes)),
+        advice=f"These are no answers of workers. Pass them to an inference from answers: {flag}",
+    )

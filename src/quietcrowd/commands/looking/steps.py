@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
-import io
-import shlex
-import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stderr
-from itertools import count
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeAlias
+from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import evolve
 
-from quietcrowd.campaign.terms.plain_text import printable
 from quietcrowd.commands import options
 from quietcrowd.commands.choices import choose_method
 from quietcrowd.commands.convert import Convert
 from quietcrowd.commands.declare import option_names
 from quietcrowd.commands.files import PlainAnswers, read_gold
-from quietcrowd.exceptions import (
-    ConvergenceWarning,
-    FormatError,
-    QuietcrowdError,
-    QuietcrowdWarning,
+from quietcrowd.commands.looking.findings import (
+    USUAL,
+    Given,
+    Source,
+    Steps,
+    free_name,
+    quiet,
+    write_command,
 )
+from quietcrowd.exceptions import FormatError, QuietcrowdError
 from quietcrowd.formats import read_table
 from quietcrowd.formats.contents import Contents
+from quietcrowd.formats.likely_columns import labels_in, separator_of
 from quietcrowd.formats.registry import read_names
 from quietcrowd.inference import NoiseAware, usual_method_of
-
-Given: TypeAlias = Mapping[str, Any]
-"""Options of a command by the names of its fields."""
 
 MOST_REMEDIES = 6
 """Maximum number of options that are added to one command."""
@@ -44,54 +41,54 @@ MOST_CELLS = 10**7
 """Product of tasks and labels above which inference is not tried."""
 
 
-@frozen(kw_only=True)
-class Source:
-    """A file, and its name on the command line."""
+def steps_for(
+    source: Source,
+    contents: Contents,
+    given: Given,
+    questions: Mapping[str, Sequence[str]] | None = None,
+) -> Steps:
+    """Return the inference, after a conversion if answers are sets or the format must be named.
 
-    path: Path
-    name: str
-
-    def word(self) -> str:
-        """Return the name as an argument, which an option does not begin like."""
-        return f"./{self.name}" if self.name.startswith("-") and self.name != "-" else self.name
-
-
-@frozen(kw_only=True)
-class Steps:
-    """Commands that work, one after another.
-
-    Attributes
-    ----------
-    commands : tuple of str
-        The commands; empty if no command works.
-    faults : tuple of str
-        Messages of errors that options of the commands avoid; the last one remains if there is no
-        command.
-    changes : tuple of str
-        Messages of warnings.
-    others : mapping of str to str
-        Other commands by purpose.
-    error : QuietcrowdError, optional
-        The error that remains.
+    If labels of `questions` are given, sets of labels are those of one question.
     """
+    if contents.sets and contents.labels:
+        labels = options.join(sorted(contents.labels))
+        return convert_steps(source, {**given, "multi_label": labels})
+    if "from_format" in given:
+        return convert_steps(source, given)
+    single = infer_steps(source, contents, given)
+    if questions is not None:
+        others = steps_per_question(source, questions, given, "question")
+        return evolve(single, others={**single.others, **others})
+    sets = sets_in(list(contents.labels))
+    several = convert_steps(source, {**given, **sets}) if sets else Steps()
+    if not several.commands or not single.commands:
+        return several if several.commands else single
+    return evolve(several, others={"If each text is one label": single.commands[0]})
 
-    commands: tuple[str, ...] = ()
-    faults: tuple[str, ...] = ()
-    changes: tuple[str, ...] = ()
-    others: Mapping[str, str] = field(factory=dict)
-    error: QuietcrowdError | None = None
+
+def sets_in(labels: Sequence[str]) -> Given:
+    """Return the options of a conversion if labels are several ones with a separator."""
+    separator = separator_of(labels)
+    if separator is None:
+        return {}
+    return {"multi_label": options.join(labels_in(labels, separator)), "separator": separator}
 
 
-def write_command(*words: str) -> str:
-    """Return a command for a POSIX shell.
+def steps_per_question(
+    source: Source, labels: Mapping[str, Sequence[str]], given: Given, name: str
+) -> dict[str, str]:
+    """Return conversions of questions in which a text may be several labels.
 
-    Raises FormatError if a terminal cannot show it.
+    The option `name` chooses a question.
     """
-    command = shlex.join(words)
-    if printable(command) != command:
-        hidden = next(word for word in words if printable(word) != word)
-        raise FormatError("commands.command-not-printable", name=hidden)
-    return command
+    others = {}
+    for question, found in labels.items():
+        if sets := sets_in(found):
+            steps = convert_steps(source, {**given, name: question, **sets})
+            if steps.commands:
+                others[f"If texts of {question!r} are several labels"] = steps.commands[0]
+    return others
 
 
 def infer_steps(source: Source, contents: Contents, given: Given, *, sets: str = "") -> Steps:
@@ -108,9 +105,12 @@ def infer_steps(source: Source, contents: Contents, given: Given, *, sets: str =
     if found is None:
         return steps
     others = {}
-    for purpose, changed in _other_readings(found, contents).items():
-        if _works(attempt, changed):
-            others[purpose] = command(changed)
+    numbers = contents.numbers
+    if len(numbers) > 2 and "between" not in found:
+        rest = {name: value for name, value in found.items() if name != "labels"}
+        rest |= _bounds(numbers)
+        if _works(attempt, rest):
+            others["If the answers are numbers, such as ratings"] = command(rest)
     platform = source.path.is_file() and read_names(source.path) is None
     if platform and _works(lambda tried: _infer(source.path, tried, gold=True), found):
         others["With the known truths in the file"] = command(found, "--gold", source.word())
@@ -139,17 +139,19 @@ def convert_steps(source: Source, given: Given) -> Steps:
             target.path.unlink(missing_ok=True)
             Convert(paths=[source.path, target.path], **tried).run()
 
-        found, steps = repaired(attempt, given, _remedy_of_conversion)
+        def remedy(error: QuietcrowdError) -> Given:
+            several = error.code == "wide.several-options"
+            return {"multi_label": error.fields["options"]} if several else {}
+
+        found, steps = repaired(attempt, given, remedy)
         if found is None:
             return steps
         words = [source.word(), target.name, *_words(Convert, found)]
-        contents = Contents.of(read_table(target.path, ("task", "worker", "label")))
+        contents, sets = Contents.of(read_table(target.path, USUAL)), ""
         if "multi_label" in found:
             lists = any("," in label for label in options.split(found["multi_label"]))
             sets = free_name("sets", ".parquet" if lists else ".csv")
-            then = infer_steps(target, contents, {"labels": "no,yes"}, sets=sets)
-        else:
-            then = infer_steps(target, contents, {})
+        then = infer_steps(target, contents, {"labels": "no,yes"} if sets else {}, sets=sets)
         told = [text.replace(str(target.path), target.name) for text in then.faults]
     return Steps(
         commands=(write_command("quietcrowd", "convert", *words), *then.commands),
@@ -158,12 +160,6 @@ def convert_steps(source: Source, given: Given) -> Steps:
         others=then.others,
         error=then.error,
     )
-
-
-def free_name(stem: str, suffix: str = ".csv") -> str:
-    """Return the name of a file that does not exist."""
-    names = (f"{stem}{'' if number == 1 else f'-{number}'}{suffix}" for number in count(1))
-    return next(name for name in names if not Path(name).exists())
 
 
 def _words(declared: type[Any], given: Given) -> list[str]:
@@ -193,7 +189,10 @@ def repaired(
             else:
                 return given, Steps(faults=tuple(faults), changes=tuple(dict.fromkeys(changes)))
         faults.append(str(remaining))
-        more = remedy(innermost(remaining))
+        inside = remaining
+        while isinstance(inner := inside.fields.get("error"), QuietcrowdError):
+            inside = inner
+        more = remedy(inside)
         if not more.items() - given.items():
             break
         given = {**given, **more}
@@ -201,31 +200,10 @@ def repaired(
 
 
 def _works(attempt: Callable[[Given], None], given: Given) -> bool:
-    with quiet():
-        try:
-            attempt(given)
-        except QuietcrowdError:
-            return False
-    return True
-
-
-@contextmanager
-def quiet() -> Iterator[list[str]]:
-    """Collect warnings as texts, and print no notes."""
-    told: list[str] = []
-    with warnings.catch_warnings(), redirect_stderr(io.StringIO()):
-        warnings.simplefilter("ignore")
-        warnings.simplefilter("always", QuietcrowdWarning)
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.showwarning = lambda message, *_, **__: told.append(str(message))
-        yield told
-
-
-def innermost(error: QuietcrowdError) -> QuietcrowdError:
-    """Return the error that a file's error is about."""
-    while isinstance(inside := error.fields.get("error"), QuietcrowdError):
-        error = inside
-    return error
+    with quiet(), suppress(QuietcrowdError):
+        attempt(given)
+        return True
+    return False
 
 
 _REMEDIES: Mapping[str, Given] = {
@@ -243,32 +221,18 @@ def _remedy(error: QuietcrowdError, contents: Contents) -> Given:
             return _bounds(numbers)
         return {"labels": ",".join(f"{number:.0f}" for number in numbers)}
     if error.code == "commands.mixed-answers":
-        known = [number for number in map(_number, contents.labels) if number is not None]
+        known = [float(text) for text in contents.labels if _is_number(text)]
         return {**_bounds(sorted(known)), "drop_invalid": True}
     return _REMEDIES.get(error.code, {})
-
-
-def _remedy_of_conversion(error: QuietcrowdError) -> Given:
-    if error.code == "wide.several-options":
-        return {"multi_label": error.fields["options"]}
-    return {}
-
-
-def _other_readings(found: Given, contents: Contents) -> dict[str, Given]:
-    """Return other options by purpose: labels that are numbers may be classes or numbers."""
-    numbers = contents.numbers
-    if len(numbers) <= 2 or "between" in found:
-        return {}
-    rest = {name: value for name, value in found.items() if name != "labels"}
-    return {"If the answers are numbers, such as ratings": {**rest, **_bounds(numbers)}}
 
 
 def _bounds(numbers: list[float]) -> Given:
     return {"between": f"{numbers[0]:.15g},{numbers[-1]:.15g}"} if numbers else {}
 
 
-def _number(text: str) -> float | None:
+def _is_number(text: str) -> bool:
     try:
-        return float(text)
+        float(text)
     except ValueError:
-        return None
+        return False
+    return True

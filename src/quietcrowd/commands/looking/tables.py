@@ -1,9 +1,13 @@
-"""Tables of answers, of paired comparisons and of truths."""
+"""Tables of answers with a row per answer, per worker or per task, of comparisons and of truths."""
 
 from __future__ import annotations
 
 import io
-from contextlib import redirect_stdout
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import redirect_stdout, suppress
+from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -12,41 +16,44 @@ from attrs import evolve
 
 from quietcrowd.commands import options
 from quietcrowd.commands.lab.rank import Rank
-from quietcrowd.commands.looking.findings import USUAL, Findings
-from quietcrowd.commands.looking.platforms import (
-    advice_on,
-    of_platform,
-    read_contents,
-    select,
-    steps_for,
-)
-from quietcrowd.commands.looking.steps import (
+from quietcrowd.commands.looking.findings import (
+    USUAL,
+    Findings,
     Given,
     Source,
     Steps,
     quiet,
-    repaired,
     write_command,
 )
-from quietcrowd.commands.looking.truths import of_truths
-from quietcrowd.commands.looking.wide import (
-    of_likely_wide,
-    of_wide,
-    wide_rows,
+from quietcrowd.commands.looking.platforms import (
+    advice_on,
+    of_platform,
+    of_truths,
+    read_contents,
+    select,
+)
+from quietcrowd.commands.looking.steps import (
+    convert_steps,
+    repaired,
+    steps_for,
+    steps_per_question,
 )
 from quietcrowd.exceptions import FormatError, QuietcrowdError
 from quietcrowd.formats import read_table
 from quietcrowd.formats.answers import holds_comparisons, read_comparison_table
 from quietcrowd.formats.columns import Choice, resolve
-from quietcrowd.formats.contents import Contents
+from quietcrowd.formats.contents import Contents, labels_by_task
 from quietcrowd.formats.kinds import FORMATS, Format
 from quietcrowd.formats.likely_columns import (
     Columns,
+    Wide,
     columns_by_name,
     columns_by_values,
     likely_wide,
 )
 from quietcrowd.formats.registry import holds_truths, read_columns, read_names
+from quietcrowd.formats.wide_tables import read_wide
+from quietcrowd.wide import LongRows
 
 
 def of_table(source: Source, kind: Format, given: Given) -> Findings:
@@ -58,7 +65,7 @@ def of_table(source: Source, kind: Format, given: Given) -> Findings:
     except FormatError as error:
         if error.code == "formats.header-missing":
             return _without_header(found, source, kind)
-        return evolve(found, steps=Steps(faults=(str(error),), error=error))
+        return found.failed(error)
 
 
 def _of_rows(found: Findings, source: Source, kind: Format, given: Given) -> Findings:
@@ -100,16 +107,13 @@ def _of_comparisons(found: Findings, source: Source) -> Findings:
     pairs = pc.binary_join_element_wise(left, right, " | ")
     contents = Contents.of(pa.table({"task": pairs, "worker": worker, "label": label}))
     found = evolve(found, contents=contents)
-    given, steps = repaired(attempt, {}, _remedy_of_repetition)
+    twice = {"answers.answered-twice": {"duplicates": "all"}}
+    given, steps = repaired(attempt, {}, lambda error: twice.get(error.code, {}))
     if given is None:
         return evolve(found, steps=steps)
     words = [part for name, value in given.items() for part in (f"--{name}", value)]
     command = write_command("quietcrowd", "lab", "rank", "--non-private", source.word(), *words)
     return evolve(found, steps=evolve(steps, commands=(command,)))
-
-
-def _remedy_of_repetition(error: QuietcrowdError) -> Given:
-    return {"duplicates": "all"} if error.code == "answers.answered-twice" else {}
 
 
 def _without_header(found: Findings, source: Source, kind: Format) -> Findings:
@@ -143,19 +147,16 @@ def _suggested(found: Findings, source: Source, kind: Format, likely: Columns) -
 
 def _with_other_names(found: Findings, source: Source, kind: Format) -> Findings:
     """Find out whether a table has a row per answer, per worker or per task."""
-    table, survey = read_columns(source.path), wide_rows(source.path)
+    table, survey = read_columns(source.path), _wide_rows(source.path)
     likely = columns_by_name(table)
-    if likely is not None and (survey is None or _has_repeated(table[likely[0]])):
+    if likely is not None and (survey is None or len(pc.unique(table[likely[0]])) < len(table)):
         return _suggested(found, source, kind, likely)
     if survey is not None:
-        return of_wide(found, source, survey)
-    return of_lists(source) or _by_values(found, source, kind, table)
-
-
-def _by_values(found: Findings, source: Source, kind: Format, table: pa.Table) -> Findings:
-    ways = likely_wide(table)
-    if ways:
-        return of_likely_wide(found, source, ways)
+        return _of_wide(found, source, survey)
+    if (lists := of_lists(source)) is not None:
+        return lists
+    if ways := likely_wide(table):
+        return _of_likely_wide(found, source, ways)
     likely = columns_by_values(table)
     if likely is not None:
         return _suggested(found, source, kind, likely)
@@ -167,12 +168,70 @@ def _by_values(found: Findings, source: Source, kind: Format, table: pa.Table) -
     )
 
 
-def _has_repeated(column: pa.ChunkedArray) -> bool:
-    return len(column.unique()) < len(column)
-
-
 def of_lists(source: Source) -> Findings | None:
     """Return the findings if a row has a list of workers, as in data sets of Hugging Face."""
     lists = FORMATS["hugging-face"]
     found = of_platform(source, lists, {"from_format": lists.name})
     return None if found.contents is None else found
+
+
+def _wide_rows(path: Path, **choice: Any) -> LongRows | None:
+    with quiet(), suppress(QuietcrowdError):
+        return read_wide(path, **choice)
+    return None
+
+
+def _of_wide(found: Findings, source: Source, rows: LongRows, **choice: str) -> Findings:
+    """Add the answers of a wide table, which `choice` has selected, as on the command line."""
+    contents, given = Contents.of(rows.table), {"wide": True, **choice}
+    by_worker, advice, others = rows.layout.by_worker, "", {}
+    if contents.sets:
+        labels = dict.fromkeys(one for held in rows.questions.values() for one in held or ())
+        given["multi_label"] = options.join(labels)
+    elif by_worker:
+        questions = labels_by_task(rows.table)
+        others = steps_per_question(source, questions, given, "questions")
+        pairs = combinations(map(set, questions.values()), 2)
+        advice = _DIFFERENT if any(one.isdisjoint(other) for one, other in pairs) else ""
+    steps = convert_steps(source, given)
+    return evolve(
+        found,
+        title="a wide table: a row per worker, a column per question"
+        if by_worker
+        else "a wide table: a row per task, a column per worker",
+        questions=Counter(rows.table["task"].to_pylist()) if by_worker else {},
+        contents=evolve(contents, blanks=contents.blanks + rows.empty),
+        steps=evolve(steps, others={**steps.others, **others}),
+        advice=advice,
+    )
+
+
+_DIFFERENT = (
+    "Some questions have no label in common. Convert questions with the same labels separately, "
+    "with --questions."
+)
+_SUGGESTION = "The roles of the columns are a suggestion. Check them; --ignore drops columns."
+
+
+def _of_likely_wide(found: Findings, source: Source, ways: Sequence[Wide]) -> Findings:
+    """Add the answers of a wide table if there is one likely reading, or commands for several."""
+    read = {way.by_task: _of_way(found, source, way) for way in ways}
+    if len(read) == 1:
+        (only,) = read.values()
+        return evolve(only, advice=f"{_SUGGESTION} {only.advice}".rstrip())
+    others = {
+        f"If a row is a {'task' if by_task else 'worker'}": one.steps.commands[0]
+        for by_task, one in read.items()
+        if one.steps.commands
+    }
+    advice = "A row may be a worker or a task. The file does not show which."
+    return evolve(found, title="a wide table", steps=Steps(others=others), advice=advice)
+
+
+def _of_way(found: Findings, source: Source, way: Wide) -> Findings:
+    role = {"task" if way.by_task else "worker": way.ids}
+    rows = _wide_rows(source.path, **role, ignore=way.ignored)
+    if rows is None:
+        return found
+    ignored = {"ignore": options.join(way.ignored)} if way.ignored else {}
+    return _of_wide(found, source, rows, **role, **ignored)

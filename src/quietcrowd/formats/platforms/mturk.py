@@ -155,6 +155,7 @@ def _with_options_joined(columns: Columns) -> dict[str, Sequence[Any]]:
     Checkboxes with only names, such as ``cat.on``, become the field `BUTTONS`. In a row without any
     cell the field is missing, or `BLANK` if no cell is ``false``.
     """
+    columns = dict(map(_with_truths, columns, columns.values()))
     groups: dict[str, dict[str, str]] = {}
     for name, cells in columns.items():
         field, point, option = name.rpartition(".")
@@ -175,6 +176,13 @@ def _with_options_joined(columns: Columns) -> dict[str, Sequence[Any]]:
         elif field not in joined:
             joined[field] = _options({one: columns[box] for one, box in groups[field].items()})
     return joined
+
+
+def _with_truths(name: str, cells: Sequence[Any]) -> tuple[str, Sequence[Any]]:
+    """Return the column of a checkbox of an old form, which only has the text "on", as others."""
+    if not any(cells) or any(cell and cell != _ON for cell in cells):
+        return name, cells
+    return f"{name}.{_ON}", ["true" if cell else "" for cell in cells]
 
 
 def _is_truth(cell: Any) -> bool:
