@@ -82,7 +82,9 @@ def _all_columns(path: Path, dialect: Dialect) -> pa.Table:
 
 def _without_blank_rows(table: pa.Table, path: Path, dialect: Dialect, header: int) -> pa.Table:
     """Drop rows with empty cells in all columns, wanted or not."""
-    if not all(pc.any(_is_empty(column)).as_py() for column in table.columns):
+    shortest = (pc.min(pc.binary_length(column)).as_py() for column in table.columns)
+    found = zip(table.columns, shortest, strict=True)  # lengths are faster than comparisons
+    if not all(column.null_count or least == 0 for column, least in found):
         return table
     if not pc.any(reduce(pc.and_, map(_is_empty, table.columns))).as_py():
         return table
@@ -217,11 +219,12 @@ def unguard(table: pa.Table) -> pa.Table:
     Therefore different ids never become equal.
     """
     quoted = [
-        place for place, column in enumerate(table.columns) if _first_characters(column, "^'")
+        place
+        for place, column in enumerate(table.columns)
+        if _is_text(column) and pc.any(pc.starts_with(column, "'")).as_py()
     ]
-    if not quoted or not all(
-        cell.startswith("'") for column in table.columns for cell in _formulas(column)
-    ):
+    formulas = (cell for column in table.columns for cell in _formulas(column))
+    if not quoted or not all(cell.startswith("'") for cell in formulas):
         return table
     for place in quoted:
         table = _with_cells(table, place, _unguard_cell)
@@ -251,6 +254,8 @@ def _formulas(column: pa.ChunkedArray) -> list[str]:
 
 def _first_characters(column: pa.ChunkedArray, pattern: str) -> bool:
     """Return whether a text of the column matches a pattern that begins with ``^``."""
-    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-        return False
-    return bool(pc.any(pc.match_substring_regex(column, pattern)).as_py())
+    return _is_text(column) and bool(pc.any(pc.match_substring_regex(column, pattern)).as_py())
+
+
+def _is_text(column: pa.ChunkedArray) -> bool:
+    return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
