@@ -545,3 +545,11 @@ def test_times_are_no_tasks(looked, tmp_path):
     rows = [f"2024/01/0{day} 1:00:00 PM,u{day}@example.org,yes" for day in (1, 2)]
     path.write_text("\n".join(["Carimbo,Endere\u00e7o,Gosta?", *rows, ""]))
     assert looked(path)["commands"] == []
+
+
+def test_a_winner_shows_that_columns_are_no_questions(looked, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("worker,item_a,item_b,winner\nj1,a,b,a\nj2,a,b,b\n")
+    found = looked(path)
+    assert found["commands"] == []
+    assert "lab rank --non-private FILE" in found["advice"]

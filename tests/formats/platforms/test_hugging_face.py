@@ -175,3 +175,9 @@ def test_other_files_are_not_recognized(data_set):
     for suffix in (".jsonl", ".parquet"):
         table = read_table(data_set([row], suffix), COLUMNS)
         assert table.to_pylist() == [{"task": "t", "worker": "annotator_ids", "label": "labels"}]
+
+
+def test_rows_inside_a_column_are_no_lists_of_one_task(data_set):
+    rows = [{"task": 1, "worker": "a", "label": "x"}, {"task": 2, "worker": "a", "label": "y"}]
+    with pytest.raises(FormatError, match="the answers are rows inside 'data', and each names"):
+        read(data_set([{"data": rows}]))

@@ -151,6 +151,8 @@ def _with_other_names(found: Findings, source: Source, kind: Format) -> Findings
     likely = columns_by_name(table)
     if likely is not None and (survey is None or len(pc.unique(table[likely[0]])) < len(table)):
         return _suggested(found, source, kind, likely)
+    if any(name.lower() in ("winner", "preferred", "preference") for name in found.columns):
+        return evolve(found, advice=_COMPARISONS)
     if survey is not None:
         return _of_wide(found, source, survey)
     if (lists := of_lists(source)) is not None:
@@ -206,6 +208,10 @@ def _of_wide(found: Findings, source: Source, rows: LongRows, **choice: str) -> 
     )
 
 
+_COMPARISONS = (
+    "Rows may be paired comparisons. If they are, use lab rank --non-private FILE with "
+    "--columns WORKER,LEFT,RIGHT,LABEL."
+)
 _DIFFERENT = (
     "Some questions have no label in common. Convert questions with the same labels separately, "
     "with --questions."

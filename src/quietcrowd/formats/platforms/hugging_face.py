@@ -26,6 +26,9 @@ NAME = "Hugging Face data set"
 _TASKS = ("id", "task", "idx", "uid")
 """Columns that identify rows; without these, the task is the number of the row, from 0."""
 
+_TASK_NAMES = ("task", "task_id", "taskId")
+"""Names that show that rows of answers are inside one column."""
+
 _WORKERS = re.compile(r"(?i)(annotator|worker|rater|coder|user)s?([_ ]?ids?)?")
 """The name of a column with the ids of annotators, without the column that contains it."""
 
@@ -42,6 +45,9 @@ def read(path: Path, choice: Choice) -> pa.Table:
     if not ids:
         known = csv.shorten(", ".join(map(repr, columns)), 200)
         raise FormatError("formats.annotators-missing", path=path, known=known)
+    for parent, _, name in (name.rpartition(".") for name in lists):
+        if parent and name in _TASK_NAMES:
+            raise FormatError("formats.rows-inside", path=path, name=parent)
     fields = [name for name in lists if name not in ids]
     if choice.field is None:
         fields = [name for name in fields if _are_parallel(columns, name, ids)]
