@@ -45,9 +45,9 @@ _UNCLEAN = r"^[\s\[{(\"]|^(frozenset|set|array)\(|\s$|[^\x20-\x7e]"
 
 _STRUCTURED = re.compile(
     r"""
-    \[ \s* ( \] | ['"\[{(] | -?[0-9.]+ \s* [,\]] ) .*  # a list, but not "[unclear]"
+    \[ \s* ( ( ['"\[{(] | NUMBER \s* , ) .* )? \]       # a list, but not "[unclear]"
     | \[ \s* NUMBER (\s+ NUMBER)* \s* \]               # an array of numpy
-    | \{ ( \s* (\} | ['"]) .* | [^{}]* [,:] [^{}]* \} )  # an object, a set, an array of PostgreSQL
+    | \{ ( \s* ( ['"] .* )? | [^{}]* [,:] [^{}]* ) \}  # an object, a set, an array of PostgreSQL
     | \( (.* ,)? \s* ( '[^']*' | "[^"]*" ) \s* ,? \)     # a tuple, but not "(don't know)"
     | (frozenset|set|array) \( \s* [\[{(] .*
     | " \s* [\[{] .* "                                  # JSON within JSON

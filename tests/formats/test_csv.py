@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietcrowd.formats.csv import count_formulas, guard, guard_cell, unguard
+from quietcrowd.exceptions import FormatError, QuietcrowdWarning
+from quietcrowd.formats.csv import count_formulas, guard, guard_cell, read, unguard
 
 CELLS = st.lists(
     st.none() | st.text(alphabet="'=+-@|\t\r\n1.e ax\uff1d\xa0\ufeff", max_size=6), max_size=8
@@ -79,3 +80,18 @@ def test_numbers_are_not_texts():
     table = pa.table({"a": [-1, 2], "b": ["-1", "=1"], "c": [-0.5, None]})
     assert guard(table).to_pydict() == {"a": [-1, 2], "b": ["-1", "'=1"], "c": [-0.5, None]}
     assert count_formulas(table) == 1
+
+
+@pytest.mark.parametrize("numbered", [False, True])
+def test_a_quotation_mark_that_is_not_closed_is_named(tmp_path, numbered):
+    columns = (1, 2, 3) if numbered else ("task", "worker", "label")
+    header = "" if numbered else "task,worker,label\n"
+    path = tmp_path / "a.csv"
+    path.write_text(f'{header}p,u,"cat\nq,u,dog\nr,u,cat\n')
+    with pytest.raises(FormatError, match=r"row 0 .*: a quotation mark is never closed"):
+        read(path, columns)
+    path.write_text(f'{header}p,u,"cat\nq,u,dog\nr,u,5"\ns,u,cat\n')
+    with pytest.warns(QuietcrowdWarning, match="row 0 .* the cell contains lines that look like"):
+        assert len(read(path, columns)) == 2
+    path.write_text(f'{header}"p, q,\nr",u,cat\n')
+    assert len(read(path, columns)) == 1

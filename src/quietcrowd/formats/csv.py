@@ -5,17 +5,19 @@ Writing escapes cells that a spreadsheet would evaluate as a formula; reading un
 
 import csv
 import re
+import warnings
 from collections.abc import Callable, Mapping
 from functools import reduce
 from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
-from quietcrowd.exceptions import FormatError
+from quietcrowd.exceptions import FormatError, QuietcrowdWarning
 from quietcrowd.formats.columns import resolve
 from quietcrowd.formats.dialects import Dialect, dialect_of, numbered_rows, usual_delimiter
 from quietcrowd.formats.files import check_utf8, is_packed, replacing_bytes, sidecar, write_sidecar
@@ -41,7 +43,7 @@ def read(path: Path, wanted: tuple[Name, ...]) -> pa.Table:
     if are_numbers(wanted):
         places = numbered_columns(path, dialect.header, wanted)
         table = _all_columns(path, dialect).select(list(places.values()))
-        return unguard(_without_blank_rows(table.rename_columns(list(places)), path, dialect, 0))
+        return _tidied(table.rename_columns(list(places)), path, dialect, 0)
     names = cast(tuple[str, ...], wanted)
     found = resolve(path, dialect.header, names)
     if len(found) < len(names):
@@ -55,7 +57,7 @@ def read(path: Path, wanted: tuple[Name, ...]) -> pa.Table:
         return table.select(sorted(first.values()))
     chosen = list(found.values())
     table = _parsed(path, dialect, convert_options=_texts(chosen, chosen))
-    return unguard(_without_blank_rows(table.rename_columns(list(found)), path, dialect, 1))
+    return _tidied(table.rename_columns(list(found)), path, dialect, 1)
 
 
 def place_of_row(path: Path, row: int) -> str:
@@ -78,6 +80,28 @@ def _all_columns(path: Path, dialect: Dialect) -> pa.Table:
     """Return all columns as text, with numbers as names; a header is the first row."""
     numbers = [str(number) for number in range(len(dialect.header))]
     return _parsed(path, dialect, numbers, convert_options=_texts(numbers, numbers))
+
+
+def _tidied(table: pa.Table, path: Path, dialect: Dialect, header: int) -> pa.Table:
+    _check_quotes(path, table, dialect)
+    return unguard(_without_blank_rows(table, path, dialect, header))
+
+
+def _check_quotes(path: Path, table: pa.Table, dialect: Dialect) -> None:
+    """Warn of a cell with lines that look like rows; raise FormatError if it never ends."""
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        broken = pc.fill_null(pc.match_substring(column, "\n"), False)
+        for row in np.flatnonzero(broken) if pc.any(broken).as_py() else ():
+            lines = column[int(row)].as_py().split("\n")[1:]
+            if not any(line.count(dialect.delimiter) == len(dialect.header) - 1 for line in lines):
+                continue
+            if row == len(table) - 1 and not lines[-1]:
+                raise FormatError("formats.quote-open", path=path, name=name, row=row)
+            warnings.warn(
+                QuietcrowdWarning("formats.rows-in-quotes", path=path, name=name, row=row),
+                stacklevel=3,
+            )
+            break
 
 
 def _without_blank_rows(table: pa.Table, path: Path, dialect: Dialect, header: int) -> pa.Table:

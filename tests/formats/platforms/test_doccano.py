@@ -184,6 +184,7 @@ def test_what_cannot_be_read_names_the_line(tmp_path, name, row, message):
         ({"ann_jsonl": '{"id": 1}'}, r"ann\.jsonl: line 1 has none of the keys 'label'"),
         ({"ann_jsonl": "{"}, r"ann\.jsonl: line 1 is not JSON"),
         ({"ann_json": "[{]"}, r"ann\.json is not JSON"),
+        ({"answers_csv": "task,worker,label\n"}, r"answers\.csv is not an export of doccano"),
         ({"ann_csv": "id,label\n1\n"}, "cannot be read as doccano export: .* Expected 2 columns"),
         ({"ann_csv": "id,label,label\n1,a,b\n"}, "2 columns have the name 'label'"),
         ({"ann_jsonl": b"\xff"}, "cannot be read as doccano export: 'utf-8' codec"),

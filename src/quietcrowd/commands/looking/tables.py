@@ -151,10 +151,9 @@ def _with_other_names(found: Findings, source: Source, kind: Format) -> Findings
     likely = columns_by_name(table)
     if likely is not None and (survey is None or len(pc.unique(table[likely[0]])) < len(table)):
         return _suggested(found, source, kind, likely)
-    if any(name.lower() in ("winner", "preferred", "preference") for name in found.columns):
-        return evolve(found, advice=_COMPARISONS)
     if survey is not None:
-        return _of_wide(found, source, survey)
+        winner = {"winner", "preferred", "preference"} & set(map(str.lower, found.columns))
+        return evolve(found, advice=_COMPARISONS) if winner else _of_wide(found, source, survey)
     if (lists := of_lists(source)) is not None:
         return lists
     if ways := likely_wide(table):

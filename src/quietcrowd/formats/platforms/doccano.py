@@ -97,8 +97,10 @@ def _records_of(path: Path, inside: str, name: PurePosixPath, text: str) -> Iter
         table = pa_csv.read_csv(pa.BufferReader(text.encode()), convert_options=_AS_TEXT)
     except pa.ArrowInvalid as error:
         raise FormatError("formats.document-invalid", path=path, name=NAME, error=error) from None
-    names = [name for name in table.column_names if name in _CELLS]
+    names = [column for column in table.column_names if column in _CELLS]
     check_once(path, table.column_names, names)
+    if {*_IDS}.isdisjoint(names) or {*_LABELS}.isdisjoint(names):
+        raise FormatError("formats.table-of-other-program", path=path, member=name.name)
     for number, row in enumerate(table.select(names).to_pylist()):
         labels = {key: row[key].split(_JOINED_BY) for key in _LABELS if row.get(key)}
         yield stem, f"{inside}row {number}", {**row, **labels}
