@@ -5,7 +5,6 @@ It also creates stores, and describes files.
 
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
-from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +39,7 @@ from quietcrowd.formats.csv import count_formulas
 from quietcrowd.formats.files import check_new, require_no_overwriting, sidecar
 from quietcrowd.formats.headers import are_numbers
 from quietcrowd.formats.kinds import find_format
+from quietcrowd.formats.likely_columns import labels_in
 from quietcrowd.formats.platforms.label_studio_config import write_label_config
 from quietcrowd.formats.registry import format_of, holds_truths, read_names, read_note
 from quietcrowd.formats.reports import RANDOMISED, write_reports
@@ -144,50 +144,40 @@ class Convert(WideOptions, StoreOptions, DescriptionOptions):
     def run(self) -> None:
         """Convert a file, create a store, or describe a file."""
         if self.describe:
-            self._reject_options(
-                "--describe",
-                _OF_STORE,
-                [one for one in _OF_FILES if one not in ("question", "decimal")],
-            )
+            others = set(_OF_FILES) - {"question", "decimal"}
+            self._reject_options("--describe", (*_OF_STORE, *sorted(others)))
             if len(self.paths) > 1 or self.to_format is not None:
                 raise ParameterError("commands.description-takes-a-file")
-            describe_file(
-                self.paths[0],
-                self.gold,
-                self.columns,
-                (self.question, self.decimal),
-                as_json=self.as_json,
-            )
+            choice = self.question, self.decimal
+            describe_file(self.paths[0], self.gold, self.columns, choice, as_json=self.as_json)
             return
-        if not self.wide and (given := given_options(self, _OF_WIDE)):
-            raise ParameterError("commands.option-requires", option=given[0], required="--wide")
-        if given := given_options(self, _OF_DESCRIPTION):
-            raise ParameterError("commands.option-requires", option=given[0], required="--describe")
+        if not self.wide:
+            self._require("--wide", _OF_WIDE)
+        self._require("--describe", _OF_DESCRIPTION)
         if self.to_format == STORE:
             self._reject_options(f"--to {STORE}", _OF_FILES)
             *sources, output = self.paths
             self.write_store(sources, output, self.columns)
             return
-        if given := given_options(self, _OF_STORE):
-            raise ParameterError("commands.option-requires", option=given[0], required="--to store")
+        self._require("--to store", _OF_STORE)
         if len(self.paths) > 2:
             raise ParameterError("commands.conversion-takes-two-files")
-        self._convert_file(self.paths[0], self.paths[1] if len(self.paths) > 1 else None)
-
-    def _reject_options(self, what: str, *groups: Iterable[str]) -> None:
-        if given := given_options(self, chain.from_iterable(groups)):
-            raise ParameterError("commands.option-does-not-apply", option=given[0], subject=what)
-
-    def _convert_file(self, place: Path, target: Path | None) -> None:
         if self.separator is not None and self.multi_label is None:
             raise ParameterError("commands.separator-needs-multi-label")
-        source = from_stdin(place)
+        source, target = from_stdin(self.paths[0]), [*self.paths, None][1]
         if target == STREAM and self.to_format in _PRINTED:
             target = None
-        to_format = self.to_format
-        suffix = ".csv" if to_format is None else find_format(STREAM, to_format).suffixes[0]
-        with to_stdout(target, suffix) if target is not None else nullcontext() as output:
+        suffix = find_format(STREAM, self.to_format or "csv").suffixes[0]
+        with nullcontext() if target is None else to_stdout(target, suffix) as output:
             self._convert(source, output)
+
+    def _reject_options(self, what: str, names: Iterable[str]) -> None:
+        if given := given_options(self, names):
+            raise ParameterError("commands.option-does-not-apply", option=given[0], subject=what)
+
+    def _require(self, what: str, names: Iterable[str]) -> None:
+        if given := given_options(self, names):
+            raise ParameterError("commands.option-requires", option=given[0], required=what)
 
     def _convert(self, source: Path, target: Path | None) -> None:
         to_format = self.to_format
@@ -203,18 +193,42 @@ class Convert(WideOptions, StoreOptions, DescriptionOptions):
         check_label_config(self.label_config, None if target is None else to_format)
         held = read_note(source, self.from_format)
         if held is None or "mechanism" not in held:
-            table, what = self._read(source)
-            _write_plain(table, what, target, to_format, self.label_config)
+            self._write_plain(*self._read(source), target, to_format)
             return
         asked = ("question", "columns", "decimal", "include_rejected", "multi_label", "wide")
         if given_options(self, asked):
             raise ParameterError("commands.options-need-non-private-answers")
-        _convert_reports(source, target, (self.from_format, to_format), self.label_config)
+        if target is None:
+            raise ParameterError("commands.reports-need-an-output", source=source)
+        reports = read_reports(source, file_format=self.from_format)
+        write_reports(reports, target, file_format=to_format)
+        note(f"{counted(len(reports), 'report')} written to {place_of(target)}. {RANDOMISED}")
+        if self.label_config is not None:
+            write_label_config(self.label_config, reports.mechanism.report_domain)
+
+    def _write_plain(
+        self, table: pa.Table, what: str, target: Path | None, to_format: str | None
+    ) -> None:
+        if target is None:
+            print_frame(table.to_pandas(), "quietcrowd convert IN OUT")
+            note(f"{counted(len(table), what)}.")
+            return
+        write_table(table, target, file_format=to_format)
+        note(f"{counted(len(table), what)} written to {place_of(target)}.")
+        if self.label_config is not None:
+            labels = pc.unique(table["label"]).drop_null().to_pylist()
+            write_label_config(self.label_config, None, labels)
+        name = target.name.lower().removesuffix(".gz")
+        spreadsheet = name.endswith((".csv", ".tsv", ".tab", ".txt"))
+        if spreadsheet and (formulas := count_formulas(table)):
+            note(
+                f"cells that a spreadsheet would read as formulas: {formulas:,}. The file has a ' "
+                "before each; quietcrowd removes it on reading."
+            )
 
     def _read(self, source: Path) -> tuple[pa.Table, str]:
-        choice = Choice(field=self.question, rejected=self.include_rejected)
-        sets = self.multi_label is not None
-        intake = Intake(options.missing_marks(self.missing))
+        """Return answers or truths, and what they are."""
+        sets, intake = self.multi_label is not None, Intake(options.missing_marks(self.missing))
         if self.wide:
             self._reject_options("--wide", ("question", "columns"))
             table = self.read_wide(
@@ -225,109 +239,83 @@ class Convert(WideOptions, StoreOptions, DescriptionOptions):
                 sets=sets,
                 decimal=self.decimal,
             )
-            what = "answer"
+        elif _of_comparisons(source, self.from_format, self.columns):
+            usual = self.columns == options.USUAL_COLUMNS
+            wanted = COLUMNS if usual else options.four_columns(self.columns)
+            answers = read_comparisons(source, wanted, file_format=self.from_format)
+            table = answers.to_frame("pyarrow")
+        elif holds_truths(source, options.three_columns(self.columns), self.from_format):
+            return self._read_truths(source), "truth"
         else:
-            table, what = _read(
-                source, self.from_format, self.columns, choice, self.decimal, intake, sets=sets
-            )
-        if self.multi_label is None:
-            return table, what
-        if what != "answer":
-            raise ParameterError("commands.multi-label-needs-answers", source=source)
-        marks = options.missing_marks(self.missing)
-        questions = _questions_of(
-            source, self.from_format, table, self.multi_label, self.separator, marks
-        )
-        return questions, what
+            table = self._read_answers(source, intake)
+        return self._questions_of(source, table) if sets else table, "answer"
 
-
-def _convert_reports(
-    source: Path,
-    target: Path | None,
-    formats: tuple[str | None, str | None],
-    label_config: Path | None,
-) -> None:
-    if target is None:
-        raise ParameterError("commands.reports-need-an-output", source=source)
-    reports = read_reports(source, file_format=formats[0])
-    write_reports(reports, target, file_format=formats[1])
-    note(f"{counted(len(reports), 'report')} written to {place_of(target)}. {RANDOMISED}")
-    if label_config is not None:
-        write_label_config(label_config, reports.mechanism.report_domain)
-
-
-def _write_plain(
-    table: pa.Table,
-    what: str,
-    target: Path | None,
-    to_format: str | None,
-    label_config: Path | None,
-) -> None:
-    if target is None:
-        print_frame(table.to_pandas(), "quietcrowd convert IN OUT")
-        note(f"{counted(len(table), what)}.")
-        return
-    write_table(table, target, file_format=to_format)
-    note(f"{counted(len(table), what)} written to {place_of(target)}.")
-    if label_config is not None:
-        write_label_config(label_config, None, pc.unique(table["label"]).drop_null().to_pylist())
-    formulas = count_formulas(table) if _is_spreadsheet(target) else 0
-    if formulas:
-        note(
-            f"cells that a spreadsheet would read as formulas: {formulas:,}. The file has a ' "
-            "before each; quietcrowd removes it on reading."
-        )
-
-
-def _is_spreadsheet(path: Path) -> bool:
-    name = path.name.lower().removesuffix(".gz")
-    return name.endswith((".csv", ".tsv", ".tab", ".txt"))
-
-
-def _read(
-    source: Path,
-    file_format: str | None,
-    names: str,
-    choice: Choice,
-    decimal: str | None,
-    intake: Intake,
-    *,
-    sets: bool,
-) -> tuple[pa.Table, str]:
-    if _of_comparisons(source, file_format, names):
-        wanted = COLUMNS if names == options.USUAL_COLUMNS else options.four_columns(names)
-        answers = read_comparisons(source, wanted, file_format=file_format)
-        return answers.to_frame("pyarrow"), "answer"
-    columns = options.three_columns(names)
-    if holds_truths(source, columns, file_format):
-        if columns != tuple(options.USUAL_COLUMNS.split(",")):
+    def _read_truths(self, source: Path) -> pa.Table:
+        if ",".join(map(str, options.three_columns(self.columns))) != options.USUAL_COLUMNS:
             raise ParameterError("commands.columns-of-truths")
         truths = read_scored_truths(
-            source, file_format=file_format, field=choice.field, decimal=decimal
+            source, file_format=self.from_format, field=self.question, decimal=self.decimal
         )
-        return truths, "truth"
-    table = read_table(
-        source,
-        columns,
-        file_format=file_format,
-        choice=choice,
-        sets=sets,
-        decimal=decimal,
-        timed=True,
-    )
-    try:
-        given = [str(name) for name in columns]
-        table = in_named_order(table, given[0], given[1])
-        found = [column_of(as_frame(table), name, ADVICE["infer"].column) for name in given]
-        found[0], found[1] = (decoded(intake.ids(found[i], given[i])) for i in (0, 1))
-        if not sets:
-            found[2] = decoded(intake.encoded(found[2], given[2]))
-    except AnswerError as error:
-        raise AnswerError("commands.in-source", source=source, error=error) from None
-    intake.warn()
-    if not are_numbers(columns):
-        _print_other_columns(source, file_format, given)
-    return pa.table(dict(zip(options.USUAL_COLUMNS.split(","), found, strict=True))), "answer"
+        if self.multi_label is not None:
+            raise ParameterError("commands.multi-label-needs-answers", source=source)
+        return truths
+
+    def _read_answers(self, source: Path, intake: Intake) -> pa.Table:
+        columns, sets = options.three_columns(self.columns), self.multi_label is not None
+        table = read_table(
+            source,
+            columns,
+            file_format=self.from_format,
+            choice=Choice(field=self.question, rejected=self.include_rejected),
+            sets=sets,
+            decimal=self.decimal,
+            timed=True,
+        )
+        try:
+            given = [str(name) for name in columns]
+            table = in_named_order(table, given[0], given[1])
+            found = [column_of(as_frame(table), name, ADVICE["infer"].column) for name in given]
+            found[0], found[1] = (decoded(intake.ids(found[i], given[i])) for i in (0, 1))
+            if not sets:
+                found[2] = decoded(intake.encoded(found[2], given[2]))
+        except AnswerError as error:
+            raise AnswerError("commands.in-source", source=source, error=error) from None
+        intake.warn()
+        names = [] if are_numbers(columns) else read_names(source, self.from_format, given) or []
+        read = resolve(source, names, given).values() if names else ()
+        if others := [name for name in names if name not in read]:
+            note(f"dropped columns: {', '.join(others)}")
+        return pa.table(dict(zip(options.USUAL_COLUMNS.split(","), found, strict=True)))
+
+    def _questions_of(self, source: Path, table: pa.Table) -> pa.Table:
+        """Convert sets of labels to "no" and "yes" per label; print the privacy loss.
+
+        In a table without types an empty cell is an empty set.
+        """
+        known, column, hint = options.split(self.multi_label or ""), table["label"], ""
+        separator = self.separator
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            if separator is None:
+                separator = SEPARATOR
+                hint = (
+                    f" Labels are separated by {separator!r}; --separator sets another separator."
+                )
+            kind = format_of(source, self.from_format)
+            if not (kind.typed or kind.platform):
+                table = table.set_column(2, "label", pc.fill_null(column, ""))
+            _report_split(pc.unique(column).drop_null().to_pylist(), known, separator)
+        try:
+            marks = options.missing_marks(self.missing)
+            answers = Answers.from_label_sets(table, known, separator=separator, missing=marks)
+        except AnswerError as error:
+            raise AnswerError(
+                "commands.in-source-with-hint", source=source, error=error, hint=hint
+            ) from None
+        note(
+            f"{counted(len(known), 'label')}: a task becomes {counted(len(known), 'question')}. A "
+            f"worker's privacy loss for it is {len(known)} times the epsilon of one answer."
+        )
+        return answers.to_frame("pyarrow")
 
 
 def _of_comparisons(source: Path, file_format: str | None, columns: str) -> bool:
@@ -337,60 +325,12 @@ def _of_comparisons(source: Path, file_format: str | None, columns: str) -> bool
     return len(options.split(columns)) == 4
 
 
-def _print_other_columns(source: Path, file_format: str | None, columns: Sequence[str]) -> None:
-    names = read_names(source, file_format, columns) or []
-    others = [name for name in names if name not in resolve(source, names, columns).values()]
-    if others:
-        note(f"dropped columns: {', '.join(others)}")
-
-
-def _questions_of(
-    source: Path,
-    file_format: str | None,
-    table: pa.Table,
-    labels: str,
-    separator: str | None,
-    missing: list[str],
-) -> pa.Table:
-    """Convert answers that are sets of labels to "no" and "yes" per label; print the privacy loss.
-
-    In a table without types an empty cell is an empty set.
-    """
-    known, column, hint = options.split(labels), table["label"], ""
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        if separator is None:
-            hint = f" Labels are separated by {SEPARATOR!r}; --separator sets another separator."
-            separator = SEPARATOR
-        kind = format_of(source, file_format)
-        if not (kind.typed or kind.platform):
-            table = table.set_column(2, "label", pc.fill_null(column, ""))
-        for one, other in _always_joined(table["label"], known, separator):
+def _report_split(texts: Sequence[str], known: Sequence[str], separator: str) -> None:
+    """Report known labels that only occur together, like a label that was split."""
+    for text in labels_in(texts, separator):
+        parts = [part.strip() for part in text.split(separator)]
+        if len(parts) > 1 and set(parts) <= set(known):
             note(
-                f"{one!r} and {other!r} always occur together. If they are one label, quote it: "
-                f"--multi-label '\"{one}{separator} {other}\",...'"
+                f"{' and '.join(map(repr, parts))} always occur together. If they are one label, "
+                f"quote it: --multi-label '\"{text}\",...'"
             )
-    try:
-        answers = Answers.from_label_sets(table, known, separator=separator, missing=missing)
-    except AnswerError as error:
-        raise AnswerError(
-            "commands.in-source-with-hint", source=source, error=error, hint=hint
-        ) from None
-    note(
-        f"{counted(len(known), 'label')}: a task becomes {counted(len(known), 'question')}. A "
-        f"worker's privacy loss for it is {len(known)} times the epsilon of one answer."
-    )
-    return answers.to_frame("pyarrow")
-
-
-def _always_joined(
-    cells: pa.ChunkedArray, labels: Sequence[str], separator: str
-) -> list[tuple[str, str]]:
-    """Return adjacent labels that only occur one after the other, like a label that was split."""
-    texts = pc.unique(cells).drop_null().to_pylist()
-    parts = [[part.strip() for part in text.split(separator)] for text in texts]
-    return [
-        pair
-        for pair in pairwise(labels)
-        if any(pair in pairwise(one) for one in parts)
-        and all(pair in pairwise(one) for one in parts if not {*pair}.isdisjoint(one))
-    ]
