@@ -82,21 +82,20 @@ i64 learn_coins(Array<const i64> right_counts, Array<const i64> answers, double 
 //                   log-odds while the crowd is learned, and in the last pass, in units of nats; there may
 //                   be more workers in them
 //   log_priors      per label
-//   sharpness       factor of log-odds for estimates
-//   temperatures    such factors, to compare with known truths
+//   map             from the apparent truth to the truth, for estimates
 //   unit, told_unit representation of a probability, and a log-probability, of 1
 //   even            credit of an answer if i labels tie, at place i
 //   counts          expected reports, from place (worker reports + report) labels on one per truth
 //   classes         expected tasks of each label
-//   calibration     per temperature: log-probabilities of the known truths by their tasks' reports
+//   told            what the known truths tell of the map
 //   agreed          per worker, to which agreements are added in the last pass; a report that is no label
 //                   agrees with none
 //   estimates       filled unless empty
 //   posterior       probabilities at [task, label], filled in the last pass unless empty
 i64 infer_noisy_labels(const LabelPartition& partition, i64 reports, Array<const i32> log_odds, Array<const i32> votes,
-                       double nats, Array<const double> log_priors, double sharpness,
-                       Array<const double> temperatures, double unit, double told_unit, Array<const i64> even,
-                       u64 seed, Array<i64> counts, Array<i64> classes, Array<i64> calibration, Array<i64> agreed,
+                       double nats, Array<const double> log_priors, const TruthMap& map, double unit, double told_unit,
+                       Array<const i64> even, u64 seed, Array<i64> counts, Array<i64> classes, const KnownSums& told,
+                       Array<i64> agreed,
                        const LabelEstimates& estimates, Array<double, 2> posterior);
 
 // The same for sets of labels.
@@ -104,8 +103,7 @@ i64 infer_noisy_labels(const LabelPartition& partition, i64 reports, Array<const
 //   mistakes     whether to fill in sums.mistaken
 //   mistake_unit representation of 1 there
 i64 infer_sets(const SetPartition& partition, const SetSigns& signs, const SetWorkers& workers,
-               Array<const double> constancy, Array<const double> log_priors, bool mistakes, double sharpness,
-               Array<const double> temperatures, double unit, double mistake_unit, double told_unit,
+               Array<const double> constancy, Array<const double> log_priors, bool mistakes, const TruthMap& map, double unit, double mistake_unit, double told_unit,
                Array<const i64> even, u64 seed, const SetSums& sums, const LabelEstimates& estimates,
                Array<double, 2> posterior);
 

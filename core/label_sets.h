@@ -3,6 +3,7 @@
 // answer was wrong, and v the log-ratio of the two. See docs/theory/subset-selection.md.
 #pragma once
 #include "array.h"
+#include "noisy_labels.h"
 #include "vector_math.h"
 
 namespace quietcrowd {
@@ -43,7 +44,7 @@ struct SetSums {
     Array<i64, 2> mistaken;  // at [answer, truth]: expected P(wrong) / b of sets that contain the answer; on the
                              // diagonal, of all sets
     Array<i64> classes;      // per label: expected tasks
-    Array<i64> calibration;  // per temperature: see infer_noisy_labels
+    KnownSums told;
     Array<i64> agreed;       // per worker: sets that contain the estimate, in units of even[1]
 };
 

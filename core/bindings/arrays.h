@@ -104,9 +104,15 @@ template <> struct type_caster<quietcrowd::SetSigns>
 template <> struct type_caster<quietcrowd::SetWorkers>
     : struct_caster<quietcrowd::SetWorkers, Array<const quietcrowd::i32, 3>, double, Array<const quietcrowd::i32, 2>,
                     Array<const quietcrowd::i32, 2>, double, double> {};
+template <> struct type_caster<quietcrowd::TruthMap>
+    : struct_caster<quietcrowd::TruthMap, Array<const double>, Array<const double, 2>, double, Array<const double>, double,
+                    double> {};
+template <> struct type_caster<quietcrowd::KnownSums>
+    : struct_caster<quietcrowd::KnownSums, Array<quietcrowd::i64, 2>, Array<quietcrowd::i64, 2>, Array<quietcrowd::i64>,
+                    Array<quietcrowd::i64, 2>> {};
 template <> struct type_caster<quietcrowd::SetSums>
     : struct_caster<quietcrowd::SetSums, Array<quietcrowd::i64, 3>, Array<quietcrowd::i64>, Array<quietcrowd::i64, 2>,
-                    Array<quietcrowd::i64, 2>, Array<quietcrowd::i64>, Array<quietcrowd::i64>, Array<quietcrowd::i64>> {};
+                    Array<quietcrowd::i64, 2>, Array<quietcrowd::i64>, quietcrowd::KnownSums, Array<quietcrowd::i64>> {};
 template <> struct type_caster<quietcrowd::WorkerDistributions>
     : struct_caster<quietcrowd::WorkerDistributions, Array<const double, 2>, Array<const double, 2>, Array<const double, 2>,
                     Array<const quietcrowd::i64>, Array<const quietcrowd::i32, 2>> {};

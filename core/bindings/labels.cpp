@@ -16,14 +16,14 @@ void define_labels(nb::module_& m) {
     QC_DEFINE(learn_coins, "right_counts"_a, "answers"_a, "one_answer"_a, "others"_a, "added_wrong"_a, "added_right"_a,
               "least"_a, "one"_a, "unit"_a, "log_odds"_a);
     QC_DEFINE(infer_noisy_labels, "partition"_a, "reports"_a, "log_odds"_a, "votes"_a, "nats"_a, "log_priors"_a,
-              "sharpness"_a, "temperatures"_a, "unit"_a, "told_unit"_a, "even"_a, "seed"_a, "counts"_a, "classes"_a,
-              "calibration"_a, "agreed"_a, "estimates"_a, "posterior"_a);
+              "truth_map"_a, "unit"_a, "told_unit"_a, "even"_a, "seed"_a, "counts"_a, "classes"_a, "told"_a, "agreed"_a,
+              "estimates"_a, "posterior"_a);
     QC_DEFINE(coin_cavities, "partition"_a, "votes"_a, "distributions"_a, "first_worker"_a, "histograms"_a);
     QC_DEFINE(table_cavities, "partition"_a, "votes"_a, "distributions"_a, "first_worker"_a, "histograms"_a);
     QC_DEFINE(set_cavities, "partition"_a, "signs"_a, "workers"_a, "log_priors"_a, "nodes"_a, "first_worker"_a,
               "histograms"_a);
     QC_DEFINE(infer_sets, "partition"_a, "signs"_a, "workers"_a, "constancy"_a, "log_priors"_a, "mistakes"_a,
-              "sharpness"_a, "temperatures"_a, "unit"_a, "mistake_unit"_a, "told_unit"_a, "even"_a, "seed"_a, "sums"_a,
+              "truth_map"_a, "unit"_a, "mistake_unit"_a, "told_unit"_a, "even"_a, "seed"_a, "sums"_a,
               "estimates"_a, "posterior"_a);
     QC_DEFINE(fill_report_logs, "nodes"_a, "accuracies"_a, "logs"_a);
     QC_DEFINE(add_evidences, "histograms"_a, "logs"_a, "log_weights"_a, "crowds"_a, "sums"_a);

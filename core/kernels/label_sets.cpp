@@ -192,7 +192,7 @@ struct SetBlock {
     bool any_known = false;
 };
 
-static void check_sums(const SetSums& sums, i64 workers, i64 nodes, i64 labels, i64 temperatures) {
+static void check_sums(const SetSums& sums, i64 workers, i64 nodes, i64 labels) {
     require(sums.counts.shape[0] == workers && sums.counts.shape[1] == nodes && sums.counts.shape[2] == labels,
             "counts must be one per worker, node and label");
     require(sums.bases.size() == workers, "bases must be one per worker");
@@ -200,12 +200,10 @@ static void check_sums(const SetSums& sums, i64 workers, i64 nodes, i64 labels, 
     require(sums.mistaken.shape[0] == labels && sums.mistaken.shape[1] == labels,
             "mistaken must be one per answer and truth");
     require(sums.classes.size() == labels, "classes must be one per label");
-    require(sums.calibration.size() == temperatures, "calibration must be one per temperature");
 }
 
 i64 infer_sets(const SetPartition& partition, const SetSigns& signs, const SetWorkers& workers,
-               Array<const double> constancy, Array<const double> log_priors, bool mistakes, double sharpness,
-               Array<const double> temperatures, double unit, double mistake_unit, double told_unit,
+               Array<const double> constancy, Array<const double> log_priors, bool mistakes, const TruthMap& map, double unit, double mistake_unit, double told_unit,
                Array<const i64> even, u64 seed, const SetSums& sums, const LabelEstimates& estimates,
                Array<double, 2> posterior) {
     const i64 labels = log_priors.size(), size = sums.agreed.size(), nodes = signs.nodes;
@@ -218,7 +216,8 @@ i64 infer_sets(const SetPartition& partition, const SetSigns& signs, const SetWo
                 workers.log_odds.shape[2] == labels,
             "log-odds must be one per worker, node and label");
     require(constancy.size() >= size, "constancy must be one per worker");
-    check_sums(sums, size, nodes, labels, temperatures.size());
+    check_sums(sums, size, nodes, labels);
+    check_map(map, sums.told, labels);
     i64 most = MOST_CELLS / labels;
     for (i64 t = 0; t < partition.tasks(); t++)
         most = greater_of(most, partition.offsets[t + 1] - partition.offsets[t]);
@@ -238,11 +237,10 @@ i64 infer_sets(const SetPartition& partition, const SetSigns& signs, const SetWo
         entropy = add(entropy, to_units<0, TASKS, Plain>(beliefs, (int)labels, unit, sums.classes.data));
         block.credit(sums);
         if (mistakes) block.count_mistakes(mistake_unit, sums.mistaken.data);
-        if (block.any_known)
-            compare((int)labels, block.offsets(), block.echo, known, block.count, temperatures, told_unit,
-                    sums.calibration.data);
+        if (block.any_known && sums.told.straight.shape[0])
+            compare((int)labels, block.offsets(), block.echo, known, block.count, map, told_unit, sums.told);
         if (!last) continue;
-        sharpen<0>(beliefs, (int)labels, sharpness, known, block.count);
+        map_truths<0>(beliefs, (int)labels, map, block.echo, known, block.count);
         block.settle(estimates, even[1], seed, sums.agreed.data);
         if (posterior.shape[0]) copy_shares(beliefs, first, block.count, posterior);
     }

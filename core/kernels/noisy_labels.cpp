@@ -10,9 +10,9 @@ static QC_APART void vote_apart(Block& block, const i32* table, double nats, con
 }
 
 i64 infer_noisy_labels(const LabelPartition& partition, i64 reports, Array<const i32> log_odds, Array<const i32> votes,
-                       double nats, Array<const double> log_priors, double sharpness,
-                       Array<const double> temperatures, double unit, double told_unit, Array<const i64> even,
-                       u64 seed, Array<i64> counts, Array<i64> classes, Array<i64> calibration, Array<i64> agreed,
+                       double nats, Array<const double> log_priors, const TruthMap& map, double unit, double told_unit,
+                       Array<const i64> even, u64 seed, Array<i64> counts, Array<i64> classes, const KnownSums& told,
+                       Array<i64> agreed,
                        const LabelEstimates& estimates, Array<double, 2> posterior) {
     const i64 labels = log_priors.size(), workers = agreed.size();
     const bool last = estimates.truths.count > 0;
@@ -21,7 +21,7 @@ i64 infer_noisy_labels(const LabelPartition& partition, i64 reports, Array<const
     require(log_odds.size() >= counts.size() && votes.size() >= counts.size(),
             "log-odds and votes must be at least as many as counts");
     require(classes.size() == labels, "classes must be one per label");
-    require(calibration.size() == temperatures.size(), "calibration must be one per temperature");
+    check_map(map, told, labels);
     check_posterior(posterior, partition.tasks(), labels);
     return for_labels(labels, [&](auto sizes) {
         constexpr int K = decltype(sizes)::labels, B = decltype(sizes)::block;
@@ -40,11 +40,10 @@ i64 infer_noisy_labels(const LabelPartition& partition, i64 reports, Array<const
             leave_out<K>(beliefs, (int)labels, block.offsets(), block.known(), block.count);
             entropy = add(entropy, to_units<K, B, Plain>(beliefs, (int)labels, unit, classes.data));
             block.credit(counts.data);
-            if (block.any_known)
-                compare((int)labels, block.offsets(), echo, block.known(), block.count, temperatures, told_unit,
-                        calibration.data);
+            if (block.any_known && told.straight.shape[0])
+                compare((int)labels, block.offsets(), echo, block.known(), block.count, map, told_unit, told);
             if (!last) continue;
-            sharpen<K>(beliefs, (int)labels, sharpness, block.known(), block.count);
+            map_truths<K>(beliefs, (int)labels, map, echo, block.known(), block.count);
             block.settle(estimates, even, seed, agreed.data);
             if (posterior.shape[0]) copy_shares(beliefs, first, block.count, posterior);
         }

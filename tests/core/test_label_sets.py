@@ -8,6 +8,7 @@ import pytest
 from scipy.special import log_softmax
 from tests.core.kernels import assert_recorded_bits, outside
 from tests.core.test_confusion import partition_of
+from tests.core.test_noisy_labels import Map, draw_map, empty_told
 
 from quietcrowd import _core
 from quietcrowd.inference.integer_sums import shares
@@ -17,7 +18,6 @@ from quietcrowd.report_domains import binomials, sets_with
 
 LAW = SetDistribution(labels=6, members=3, inside=5, outside=2)
 NATS, UNIT, MISTAKE_UNIT, TOLD_UNIT = 2.0**-24, 2.0**36, 2.0**40, 2.0**32
-TEMPERATURES = np.array([0.1, 0.5, 1.0, 2.0])
 
 
 class Sums(NamedTuple):
@@ -28,7 +28,7 @@ class Sums(NamedTuple):
     held: np.ndarray
     mistaken: np.ndarray
     classes: np.ndarray
-    calibration: np.ndarray
+    told: tuple
     agreed: np.ndarray
 
 
@@ -41,8 +41,7 @@ class Arguments(NamedTuple):
     constancy: np.ndarray
     log_priors: np.ndarray
     mistakes: bool
-    sharpness: float
-    temperatures: np.ndarray
+    truth_map: Map
     unit: float
     mistake_unit: float
     told_unit: float
@@ -114,8 +113,7 @@ def arguments_of(
         crowd.constants.sum(axis=1) / SHARE_ONE,
         np.log(rng.dirichlet(np.ones(labels)).clip(1e-3)),
         mistakes,
-        1.3,
-        TEMPERATURES,
+        draw_map(rng, labels, 2),
         UNIT,
         MISTAKE_UNIT,
         TOLD_UNIT,
@@ -127,7 +125,7 @@ def arguments_of(
             np.zeros((workers, labels), np.int64),
             np.zeros((labels, labels), np.int64),
             np.zeros(labels, np.int64),
-            np.zeros(len(TEMPERATURES), np.int64),
+            empty_told(2, labels),
             np.zeros(workers, np.int64),
         ),
         (np.zeros(room, np.min_scalar_type(labels)), np.zeros(room), np.zeros(room, bool)),
@@ -188,8 +186,8 @@ def test_parts_of_a_partition_add_up():
         total += _core.infer_sets(*whole._replace(partition=part, sums=empty.sums, **room))
     assert total == entropy
     for one, other in zip(
-        (*whole.sums, *whole.estimates, whole.posterior),
-        (*empty.sums, *empty.estimates, empty.posterior),
+        (*whole.sums._replace(told=None), *whole.sums.told, *whole.estimates, whole.posterior),
+        (*empty.sums._replace(told=None), *empty.sums.told, *empty.estimates, empty.posterior),
         strict=True,
     ):
         np.testing.assert_array_equal(one, other)
@@ -263,7 +261,8 @@ def test_a_vote_is_the_likelihood_of_the_set():
             workers=workers,
             constancy=np.full(20, 0.3),
             log_priors=np.zeros(6),
-            sharpness=1.0,
+            truth_map=Map(),
+            sums=arguments.sums._replace(told=empty_told(0, 6)),
         )
     )
     found = np.log(arguments.posterior)
@@ -316,7 +315,7 @@ def test_sizes_and_types_that_do_not_fit_are_refused(field):
                     _core.infer_sets(*arguments._replace(**{field: parts}))
 
 
-@pytest.mark.parametrize("field", ["constancy", "log_priors", "temperatures", "even", "posterior"])
+@pytest.mark.parametrize("field", ["constancy", "log_priors", "even", "posterior"])
 def test_lists_that_do_not_fit_are_refused(field):
     arguments = arguments_of(np.random.default_rng(6), 6, 3, last=True, posterior=True)
     for other, error in changed(getattr(arguments, field), more=field == "constancy"):

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from scipy.special import entr, logsumexp, softmax
+from tests.core.test_noisy_labels import Map, empty_told
 
 from quietcrowd import _core
 from quietcrowd.inference.integer_sums import shares
@@ -51,15 +52,14 @@ def infer(offsets, codes, values, known, odds, log_priors, *, unit=UNIT, seed=0)
         table,
         NATS,
         np.asarray(log_priors, float),
-        1.0,
-        np.ones(1),
+        Map(),
         unit,
         2.0**32,
         shares(labels),
         seed,
         counts,
         classes,
-        np.zeros(1, np.int64),
+        empty_told(0, labels),
         agreed,
         estimates,
         posterior,

@@ -76,7 +76,7 @@ def set_table(distribution):
 def test_errors_after_sets_are_near_those_of_a_table_of_all_sets(members):
     distribution = SetDistribution.of_epsilon(4, members, 2.0)
     prior = np.array([0.4, 0.3, 0.2, 0.1])
-    further = FurtherSet(answers=ANSWERS, distribution=distribution, sharpness=1.0)
+    further = FurtherSet(answers=ANSWERS, distribution=distribution, slope=1.0)
     found = further.errors(prior[np.newaxis], SIZES[:4])[0]
     for size, value in zip(SIZES[1:4], found[1:], strict=True):
         assert value == pytest.approx(true_error(set_table(distribution), prior, size), abs=0.04)
@@ -85,7 +85,7 @@ def test_errors_after_sets_are_near_those_of_a_table_of_all_sets(members):
 def test_drawn_sets_have_the_likelihoods_of_the_distribution():
     """Of 2 of 4 labels: six sets; each share of 60,000 is within 7 standard errors (< 1e-10)."""
     distribution = SetDistribution.of_epsilon(4, 2, 1.5)
-    further = FurtherSet(answers=ANSWERS, distribution=distribution, sharpness=1.0)
+    further = FurtherSet(answers=ANSWERS, distribution=distribution, slope=1.0)
     table = set_table(distribution)
     drawn = further._drawn(1, 60_000, np.random.default_rng(5))
     logs = np.log(table).T
@@ -103,8 +103,6 @@ def test_sets_of_one_tell_what_a_table_tells():
     distribution = SetDistribution.of_epsilon(4, 1, 1.0)
     table = set_table(distribution)
     prior = np.array([[0.4, 0.3, 0.2, 0.1], [0.25, 0.25, 0.25, 0.25]])
-    by_set = FurtherSet(answers=ANSWERS, distribution=distribution, sharpness=1.0).errors(
-        prior, SIZES
-    )
+    by_set = FurtherSet(answers=ANSWERS, distribution=distribution, slope=1.0).errors(prior, SIZES)
     by_table = FurtherLabel(table=table).errors(prior, SIZES)
     assert by_set == pytest.approx(by_table, abs=0.05)

@@ -20,6 +20,7 @@ from quietcrowd.inference.display import as_html, plot_estimate
 from quietcrowd.inference.method import TruthInference
 from quietcrowd.inference.model import Model, State
 from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.shared_errors import SharedErrors
 from quietcrowd.inference.suggesting import suggested_tasks
 from quietcrowd.inference.task_estimates import Estimates, LabelEstimates, NumericEstimates
 from quietcrowd.several_labels import label_sets
@@ -86,6 +87,11 @@ class TruthEstimate(ABC, Generic[FrameT_co]):
         """The method."""
         method: TruthInference = self.model.method
         return method
+
+    @property
+    def shared_errors(self) -> SharedErrors | None:
+        """What the fit knows of errors that most workers share; None for methods without it."""
+        return self.model.shared_errors(self.state)
 
     @property
     def summary(self) -> Summary:

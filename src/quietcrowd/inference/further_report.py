@@ -32,8 +32,15 @@ class FurtherReport(ABC):
         """Return errors after each of increasing sizes, nonincreasing, shape (tasks, sizes)."""
 
 
+@frozen(kw_only=True, eq=False)
 class _OfALabel(FurtherReport):
-    """Report about a label; the posterior has shape (tasks, labels)."""
+    """Report about a label; the posterior of the apparent truth has shape (tasks, labels).
+
+    `right` are the probabilities that the truth is the inferred label if that is the apparent
+    truth, and if it is not.
+    """
+
+    right: tuple[float, float] = (1.0, 0.0)
 
     def errors(self, posterior: Floats, sizes: npt.NDArray[np.int64]) -> Floats:
         """Return the probability of an error, by simulation from a fixed seed."""
@@ -49,7 +56,8 @@ class _OfALabel(FurtherReport):
                 found[rows, place] = _expected_error(logs[rows], likelihoods[:, :, place])
         found[:, sizes == 0] = (1.0 - posterior.max(axis=1))[:, np.newaxis]
         falling: Floats = np.minimum.accumulate(found, axis=1)
-        return falling
+        same, other = self.right
+        return 1.0 - same + (same - other) * falling
 
     def _sums(self, labels: int, sizes: npt.NDArray[np.int64], draws: int) -> Floats:
         """Return log-likelihoods of sequences, shape (true labels, draws, sizes, labels)."""
@@ -88,12 +96,12 @@ class FurtherSet(_OfALabel):
     Given the answer, all sets that contain it are equally likely, and so are all others. Let ``m``
     be the probability that the answer is in the set, and ``r`` the ratio of the channel. Then the
     likelihood of a truth is proportional to ``1 + (r - 1) m``. `answers` is at [truth, answer];
-    `sharpness` multiplies log-likelihoods, as in the posterior.
+    `slope` multiplies log-likelihoods, as in the posterior.
     """
 
     answers: Floats
     distribution: SetDistribution
-    sharpness: float
+    slope: float
 
     def _drawn(self, truth: int, count: int, rng: np.random.Generator) -> Floats:
         labels, members = self.distribution.labels, self.distribution.members
@@ -104,7 +112,7 @@ class FurtherSet(_OfALabel):
         order[np.arange(count), given] = np.where(inside, -1.0, 2.0)
         held = order <= np.partition(order, members - 1, axis=1)[:, members - 1, np.newaxis]
         masses = held.astype(np.float64) @ self.answers.T
-        found: Floats = self.sharpness * np.log1p(float(self.distribution.ratio - 1) * masses)
+        found: Floats = self.slope * np.log1p(float(self.distribution.ratio - 1) * masses)
         return found
 
 

@@ -10,6 +10,7 @@ from attrs import fields_dict, frozen
 
 from quietcrowd.inference.further_report import FurtherReport
 from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.shared_errors import SharedErrors
 from quietcrowd.inference.task_estimates import Estimates, Scatter
 
 
@@ -129,6 +130,10 @@ class Model(ABC, Generic[MethodT, StateT, TallyT]):
     def notes(self, tally: TallyT, state: StateT | None) -> tuple[str, ...]:  # noqa: ARG002
         """Return sentences that a reader of the estimates should know."""
         return ()
+
+    def shared_errors(self, state: StateT | None) -> SharedErrors | None:  # noqa: ARG002
+        """Return what the fit knows of errors that most workers share; None for most methods."""
+        return None
 
     def warnings(
         self,

@@ -21,10 +21,14 @@ from quietcrowd.inference.numbers.model import bind_numbers, known_numbers
 from quietcrowd.inference.numbers.noise_aware import NumberModel, check_has_grid
 from quietcrowd.inference.partition import Summary
 from quietcrowd.inference.sets.noise_aware import SetModel
+from quietcrowd.inference.shared_errors import LEARN, as_choice, check_choice
 from quietcrowd.label_frequencies import as_label_frequencies, check_label_frequencies
 from quietcrowd.mechanisms.channels.base import Channel, known_grid
 from quietcrowd.report_domains import Reals
-from quietcrowd.validation import at_least, plain, whole_number
+from quietcrowd.validation import at_least, check_between, plain, whole_number
+
+MOST_SHARED = 0.9
+"""Largest probability of a shared error of labels."""
 
 _MOST_NAMED = 10
 """Maximum number of labels in a message."""
@@ -58,6 +62,12 @@ class NoiseAware(FittingMethod):
     prior : mapping of label to float, optional
         Known frequencies of labels among the truths; labels without one share the rest. Learned by
         default. Only for labels.
+    shared_errors : "learn", False or float
+        Errors that most workers share. By default they have the size that other crowds teach, and
+        known truths correct it. A number is their known size: for labels the probability that the
+        truth differs from what the workers agree on, at most .9; for numbers the standard deviation
+        of that difference, in the unit of the answers. With False, workers are assumed to err
+        independently, and confidences are too high if they do not.
     max_iter : int
         Largest number of iterations; more change the estimates little.
     tol : float
@@ -103,6 +113,7 @@ class NoiseAware(FittingMethod):
     prior: Any = field(
         default=None, converter=as_label_frequencies, validator=check_label_frequencies
     )
+    shared_errors: str | float = field(default=LEARN, converter=as_choice, validator=check_choice)
     max_iter: int = field(default=30, converter=plain, validator=whole_number(1))
     tol: float = field(default=1e-5, converter=plain, validator=at_least(0))
 
@@ -185,6 +196,8 @@ class NoiseAware(FittingMethod):
             model.check_size()
             return model
         check_labels(summary.domain, type(self).__name__)
+        if self.shared_errors != LEARN:
+            check_between("shared_errors", self.shared_errors, 0.0, MOST_SHARED)
         channel = summary.channel
         if channel is None or channel.table is not None or channel.sets is None:
             return LabelModel(method=self, summary=summary)

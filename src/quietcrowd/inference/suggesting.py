@@ -14,6 +14,7 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.frames import positions_by_text
 from quietcrowd.inference.further_report import FurtherReport
 from quietcrowd.inference.model import SuggestsTasks
+from quietcrowd.inference.task_estimates import LabelEstimates
 from quietcrowd.validation import check_whole
 
 Floats = npt.NDArray[np.float64]
@@ -49,11 +50,12 @@ def suggested_tasks(
     values = block_values(errors)
     chosen = np.flatnonzero(counts)
     chosen = chosen[np.argsort(-values[chosen], kind="stable")]
+    found, labels = estimate.estimates, isinstance(estimate.estimates, LabelEstimates)
     return {
         "task": estimate.answers.tasks.take(pa.array(chosen)),
         "answers": counts[chosen],
         "value": values[chosen],
-        "error": errors[chosen, 0],
+        "error": 1.0 - found.confidence[chosen] if labels else errors[chosen, 0],
     }
 
 

@@ -25,6 +25,7 @@ from quietcrowd.inference.labels.accuracies import histogram_bytes
 from quietcrowd.inference.loop import LoopProgress, iterate, threads_of
 from quietcrowd.inference.model import State, Tally, add_up
 from quietcrowd.inference.notices import report_warnings, signal_warnings, warn_each
+from quietcrowd.inference.shared_errors import SharedErrors
 from quietcrowd.scale.checkpoint import Checkpoint
 from quietcrowd.scale.executor import Executor, ThreadExecutor
 from quietcrowd.scale.partition_job import (
@@ -84,6 +85,11 @@ class StoreEstimate:
     history: tuple[float, ...] = field(repr=False)
     notes: tuple[str, ...] = field(default=(), repr=False)
     job: Job = field(repr=False)
+
+    @property
+    def shared_errors(self) -> SharedErrors | None:
+        """As in `TruthEstimate`."""
+        return self.job.model.shared_errors(self.state)
 
     @property
     def domain(self) -> Domain:

@@ -12,7 +12,6 @@ from quietcrowd.inference.labels import crowd as label_state
 from quietcrowd.inference.labels.crowd import (
     ACCURACIES,
     CENTRES,
-    TEMPERATURES,
     distribution_of_guesses,
     prior_crowd,
 )
@@ -70,4 +69,3 @@ def test_the_distribution_of_guesses_is_the_most_probable(labels, seed):
 def test_constants_of_the_model_are_distributions():
     assert label_state.SHARES.sum() == pytest.approx(1.0)
     assert len(label_state.SHARES) == len(CENTRES)
-    assert (np.diff(TEMPERATURES) > 0).all()

@@ -11,12 +11,11 @@ from quietcrowd.inference.labels import crowd as label_state
 from quietcrowd.inference.labels.accuracies import no_histograms
 from quietcrowd.inference.labels.crowd import (
     ACCURACIES,
-    CALIBRATION_ONE,
-    TEMPERATURES,
     CrowdTally,
     prior_crowd,
 )
-from quietcrowd.inference.labels.learning import LEAST_KNOWN_TRUTHS, learn_crowd
+from quietcrowd.inference.labels.learning import learn_crowd
+from quietcrowd.inference.labels.truth_map import KnownTally
 
 UNIT = 2.0**40
 
@@ -29,8 +28,7 @@ def tally_of(counts, classes, **others):
         "classes": np.rint(np.asarray(classes) * UNIT).astype(np.int64),
         "entropy": 0,
         "report_counts": np.zeros(reports, np.int64),
-        "calibration": np.zeros(len(TEMPERATURES), np.int64),
-        "compared": 0,
+        "known": KnownTally.empty(0, 0),
         "agreed": np.zeros(workers, np.int64),
         "histograms": no_histograms(),
     }
@@ -118,32 +116,3 @@ def test_learnt_mistakes_are_the_most_probable():
         moved /= moved.sum(axis=1, keepdims=True)
         _, other = learn_crowd(reports, tally, evolve(still, mistakes=moved), UNIT, None)
         assert other < best + 1e-6
-
-
-def test_sharpness_is_told_by_enough_known_truths():
-    reports = reports_of(2)
-    state = prior_crowd(reports, np.array([50, 50]), None)
-    best = 9
-    logs = -500.0 * np.log(TEMPERATURES / TEMPERATURES[best]) ** 2
-    calibration = np.rint(logs * CALIBRATION_ONE).astype(np.int64)
-    found = []
-    for compared in (0, LEAST_KNOWN_TRUTHS - 1, LEAST_KNOWN_TRUTHS):
-        tally = tally_of(drawn_counts(2, 0.8), [30, 30], calibration=calibration, compared=compared)
-        found.append(learn_crowd(reports, tally, state, UNIT, None)[0].sharpness)
-    assert found[:2] == [1.0, 1.0]
-    assert found[2] == pytest.approx(TEMPERATURES[best], rel=0.02)
-    # where they tell nothing, what is believed before them holds, cut off at 2: a little below 1
-    tally = tally_of(drawn_counts(2, 0.8), [30, 30], compared=LEAST_KNOWN_TRUTHS)
-    told_nothing_of = learn_crowd(reports, tally, state, UNIT, None)[0]
-    assert told_nothing_of.sharpness == pytest.approx(0.83, abs=0.01)
-
-
-def test_of_a_new_worker_nothing_is_known():
-    reports = reports_of(2)
-    state = prior_crowd(reports, np.array([50, 50]), None)
-    state, _ = learn_crowd(reports, tally_of(drawn_counts(2, 0.9), [30, 30]), state, UNIT, None)
-    taken = state.take(np.array([3, -1, 0]))
-    np.testing.assert_array_equal(taken.log_odds, state.log_odds[[3, -1, 0, -1]])
-    np.testing.assert_array_equal(taken.votes, state.votes[[3, -1, 0, -1]])
-    np.testing.assert_array_equal(taken.constancy, state.constancy[[3, -1, 0, -1]])
-    assert taken.updates == state.updates

@@ -203,8 +203,11 @@ def test_neither_threads_nor_partitions_change_a_bit(name):
         assert split.history == whole.history
         for found, expected in zip(split.estimates.arrays, whole.estimates.arrays, strict=True):
             np.testing.assert_array_equal(found, expected)
-        for field in ("log_odds", "votes", "constancy", "communities", "mistakes", "sharpness"):
+        for field in ("log_odds", "votes", "constancy", "communities", "mistakes"):
             np.testing.assert_array_equal(getattr(split.state, field), getattr(whole.state, field))
+        for field in ("shares", "tilt"):
+            found, expected = (getattr(run.state.truth_map, field) for run in (split, whole))
+            np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.grid
@@ -222,10 +225,11 @@ def test_a_store_with_a_checkpoint_gives_the_bits_of_memory(name, tmp_path):
         found = infer_store(store, method, tmp_path / "t.parquet", **run)
     assert found.history == expected.history
     assert isinstance(found.state, CrowdState)
-    assert type(found.state.sharpness) is float
     assert type(found.state.updates) is int
-    assert (found.state.sharpness, found.state.updates) == (expected.state.sharpness, 9)
-    assert found.state.sharpness != 1.0
+    assert (found.shared_errors, found.state.updates) == (expected.shared_errors, 9)
+    assert found.shared_errors.known_truths == 30
+    np.testing.assert_array_equal(found.state.truth_map.tilt, expected.state.truth_map.tilt)
+    assert found.state.truth_map.tilt.any()
     truths = pa.parquet.read_table(found.truths).to_pandas().set_index("task")
     truths = truths.loc[expected.truths["task"].astype(truths.index.dtype)].reset_index()
     np.testing.assert_array_equal(truths["truth"], expected.truths["truth"])
@@ -292,7 +296,7 @@ def test_new_tasks_with_new_workers_extend_an_estimate(name):
     if name == "plain":
         assert (found == truths[found.index]).sum() >= 11
     both = method.extend(more, _later(mechanism))
-    assert both.tally.compared == 0
+    assert both.tally.known.compared == 0
     assert len(both.truths) == 5
 
 
@@ -302,7 +306,8 @@ def _later(mechanism):
     return answers if mechanism is None else mechanism.simulate(answers, random_state=5)
 
 
-def sharpened(crowd, known):
+def surer(crowd, known):
+    """Return the shared errors, the mean confidence and the error of calibration."""
     gold = frame_of_truths(crowd, known) if known else None
     estimate = qc.NoiseAware().fit(crowd.answers, gold=gold)
     merged = estimate.truths.merge(crowd.truths.to_pandas().iloc[200:], on="task")
@@ -310,7 +315,7 @@ def sharpened(crowd, known):
     confidence = merged["confidence"].to_numpy()
     tenths = np.minimum((confidence * 10).astype(int), 9)
     error = np.abs(np.bincount(tenths, right - confidence)).sum() / len(right)  # of calibration
-    return estimate.state.sharpness, confidence.mean(), error
+    return estimate.shared_errors.size, confidence.mean(), error
 
 
 @pytest.mark.slow
@@ -324,16 +329,16 @@ def test_known_truths_tell_how_sure_estimates_should_be():
         pull=0.7,
         random_state=5,
     )
-    blind, told = sharpened(together, 0), sharpened(together, 200)
-    assert blind[0] == 1.0
-    assert sharpened(together, 9)[0] == 1.0
-    assert told[0] < 0.6
+    blind, told = surer(together, 0), surer(together, 200)
+    assert told[0] > blind[0]
     assert told[1] < blind[1] - 0.05
     assert told[2] < 0.6 * blind[2]
     alone = qc.make_crowd(
         kind="guessing", tasks=1200, workers=60, answers_per_task=12, random_state=5
     )
-    assert 0.7 < sharpened(alone, 200)[0] < 1.5
+    blind, told = surer(alone, 0), surer(alone, 200)
+    assert told[0] < 0.02 < blind[0]
+    assert told[2] < 0.03 < blind[2]
 
 
 @pytest.mark.parametrize("epsilon", [None, 3.0])
@@ -462,7 +467,7 @@ def test_the_least_and_the_most_noise_and_frequencies_of_nothing(name, epsilon):
         estimate = method.fit(reported(CROWD, name, epsilon), gold=gold)
         assert np.isfinite(estimate.history).all()
         assert np.diff(estimate.history).min() > -ROUNDING
-        assert 0 < estimate.state.sharpness <= 2
+        assert 0 < estimate.shared_errors.low < estimate.shared_errors.high < 0.5
         assert (estimate.truths["truth"][estimate.known] == gold["label"].to_numpy()).all()
 
 

@@ -81,8 +81,9 @@ def test_known_truths_correct_the_confidences_of_all_groups():
     answers = qc.Answers.from_frame(frame, options=options)
     known = {task: truths[task] for task in list(truths)[:20]}
     estimate = qc.NoiseAware().fit(answers, gold=known)
-    assert "corrected by 20 known truths" in estimate.notes[0]
-    assert estimate.state.crowd.sharpness != 1.0
+    assert "By 20 known truths" in estimate.notes[0]
+    assert estimate.shared_errors.known_truths == 20
+    assert estimate.shared_errors.size < qc.NoiseAware().fit(answers).shared_errors.size
     assert estimate.truths["truth"][:20].tolist() == list(known.values())
 
 

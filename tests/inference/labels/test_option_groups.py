@@ -1,3 +1,5 @@
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -73,6 +75,8 @@ def test_equally_many_options_give_what_recoding_by_hand_gives(method, size):
     assert_same(method().fit(answers), method().fit(by_hand), options)
     known = {task: truths[task] for task in list(truths)[:15]}
     places = {task: options[task].index(label) for task, label in known.items()}
+    if method is qc.NoiseAware:  # known truths of recoded answers tell of each position, too
+        method = partial(method, shared_errors=False)
     assert_same(method().fit(answers, gold=known), method().fit(by_hand, gold=places), options)
 
 

@@ -171,7 +171,7 @@ def test_confidences_are_as_high_as_truths_are_often_right():
         labels=range(8),
         random_state=5,
     )
-    estimate = qc.NoiseAware().fit(reported(crowd, 1.0))
+    estimate = qc.NoiseAware(shared_errors=False).fit(reported(crowd, 1.0))
     right = 1.0 - qc.error_rate(estimate, crowd.truths)
     assert 0.3 < right < 0.9
     assert abs(estimate.truths["confidence"].mean() - right) < 0.05
@@ -205,7 +205,8 @@ def test_intervals_of_quality_hold_how_often_workers_are_right():
         accuracy=(0.5, 0.95),
         random_state=7,
     )
-    workers = qc.NoiseAware().fit(reported(crowd, 3.0)).workers.set_index("worker")
+    method = qc.NoiseAware(shared_errors=False)
+    workers = method.fit(reported(crowd, 3.0)).workers.set_index("worker")
     told = workers["accuracy"].notna()
     assert told.sum() > 20
     truths = crowd.truths.to_pandas().set_index("task")["label"]
@@ -221,7 +222,8 @@ def test_known_truths_priors_and_starts(estimate):
     with_gold = qc.NoiseAware().fit(reported(), gold=gold)
     kept = with_gold.truths.set_index("task").loc[gold["task"], "truth"]
     assert (kept.to_numpy() == gold["label"].to_numpy()).all()
-    assert "corrected by 20 known truths" in with_gold.notes[0]
+    assert "By 20 known truths" in with_gold.notes[0]
+    assert with_gold.shared_errors.known_truths == 20
     sure = qc.NoiseAware(prior={"0": 0.9}).fit(reported(epsilon=0.2))
     assert (sure.truths["truth"] == 0).mean() > 0.9
     again = qc.NoiseAware().fit(reported(), init=estimate)

@@ -196,7 +196,7 @@ class Accuracies:
     @cached_property
     def worth(self) -> _Floats:
         """Number of noiseless answers that each worker's reports are worth, shape (workers,)."""
-        worth: _Floats = self.summary.answers_per_worker.astype(np.float64) * self._kept
+        worth: _Floats = self.summary.answers_per_worker.astype(np.float64) * self.kept
         return worth
 
     @cached_property
@@ -240,7 +240,7 @@ class Accuracies:
         return right, wrong
 
     @cached_property
-    def _kept(self) -> float:
+    def kept(self) -> float:
         """Fraction of an answer that a report is worth for the frequencies of the labels."""
         if self._sets is not None:
             keep, other = float(self._sets.held), float(self._sets.held_other)

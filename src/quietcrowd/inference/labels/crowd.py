@@ -10,6 +10,7 @@ from typing_extensions import override
 from quietcrowd.inference import integer_sums
 from quietcrowd.inference.labels.accuracies import no_histograms
 from quietcrowd.inference.labels.reports import ALL, Blocks, WorkerReports
+from quietcrowd.inference.labels.truth_map import KnownTally, TruthMap
 from quietcrowd.inference.model import State, Tally
 
 Floats = npt.NDArray[np.float64]
@@ -54,29 +55,20 @@ LEAST = 1e-27
 FRACTION_BITS = 24
 """Log-odds of reports are stored in units of 2 to minus this."""
 
-TEMPERATURES = np.geomspace(0.04, 2.0, 34)
-"""Grid of factors of log-odds, one of which is learned from known truths."""
-
-CALIBRATION_ONE = 2.0**24
-"""Representation of a log-probability of 1: 64 bits hold 5 10^8 known truths of 1,000 each."""
-
 
 @frozen(kw_only=True, eq=False)
 class CrowdTally(Tally):
     """Statistics of a sweep.
 
     Expected `counts` at [worker, report, label], tasks in `classes`, and the `entropy` of the
-    posteriors have one unit. `report_counts` is filled only in the very first pass. `calibration`,
-    shape (temperatures,), are log-probabilities of the `compared` known truths, in units of 1 /
-    `CALIBRATION_ONE`.
+    posteriors have one unit. `report_counts` is filled only in the very first pass.
     """
 
     counts: npt.NDArray[np.int64]
     classes: npt.NDArray[np.int64]
     entropy: int
     report_counts: npt.NDArray[np.int64]
-    calibration: npt.NDArray[np.int64]
-    compared: int
+    known: KnownTally
     agreed: npt.NDArray[np.int64]
     histograms: npt.NDArray[np.int64] = field(factory=no_histograms)
 
@@ -90,8 +82,7 @@ class CrowdState(State):
     used by the last pass; both are in units of 2^-`FRACTION_BITS`. `constancy` is the probability
     that a worker always gives one label. `log_priors` are expected log-frequencies of the truths,
     in units of 2^-32, `guesses` frequencies of the answers. `mistakes` is the distribution of wrong
-    answers by truth. `sharpness` multiplies log-odds in the last pass; it is 1 without known
-    truths. For the others see `Crowd`.
+    answers by truth. For the others see `Crowd`.
     """
 
     log_odds: npt.NDArray[np.int32]
@@ -103,7 +94,7 @@ class CrowdState(State):
     constants: Floats
     accuracies: Floats
     mistakes: Floats
-    sharpness: float
+    truth_map: TruthMap
     updates: int
 
     @override
@@ -116,6 +107,15 @@ class CrowdState(State):
             votes=self.votes[chosen],
             constancy=self.constancy[chosen],
         )
+
+
+def mean_accuracy(state: Any) -> float:
+    """Return how often workers agree with the apparent truth, except those with constant labels."""
+    frequencies = np.exp(state.log_priors / integer_sums.ONE)
+    each = (state.accuracies * ACCURACIES).sum(axis=-1)
+    right = (normalised(state.communities)[:, np.newaxis] * each).sum(axis=0) * frequencies
+    labels = len(frequencies)
+    return integer_sums.exact_sum(right, labels) / integer_sums.exact_sum(frequencies, labels)
 
 
 def normalised(counts: Floats) -> Floats:
@@ -251,7 +251,7 @@ def prior_crowd(
         constants=prior_constants(labels),
         accuracies=accuracies_of_blocks(guesses, blocks),
         mistakes=mistakes_of_blocks(guesses, blocks),
-        sharpness=1.0,
+        truth_map=TruthMap.first(0, 0),
         updates=0,
     )
 

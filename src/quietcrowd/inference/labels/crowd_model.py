@@ -12,15 +12,29 @@ from typing_extensions import override
 
 from quietcrowd.domains import check_finite
 from quietcrowd.exceptions import NoSignalWarning
+from quietcrowd.gold import UNKNOWN
 from quietcrowd.inference import integer_sums
-from quietcrowd.inference.labels.crowd import first_frequencies, fixed_logarithms
+from quietcrowd.inference.labels.crowd import (
+    first_frequencies,
+    fixed_logarithms,
+    mean_accuracy,
+)
 from quietcrowd.inference.labels.flags import LEAST_ANSWERS
-from quietcrowd.inference.labels.learning import LEAST_KNOWN_TRUTHS
 from quietcrowd.inference.labels.model import CategoricalModel
+from quietcrowd.inference.labels.truth_map import (
+    MOST_TILTED,
+    KnownTally,
+    TruthMap,
+    learn_map,
+    log_prior,
+)
 from quietcrowd.inference.model import LearningModel, StateT, TallyT
 from quietcrowd.inference.partition import Partition
+from quietcrowd.inference.shared_errors import LEARN, SharedErrors
 from quietcrowd.inference.task_estimates import LabelEstimates, Scatter
 from quietcrowd.label_frequencies import label_frequencies
+
+Floats = npt.NDArray[np.float64]
 
 LEAST_GAIN = 0.9
 """The noise hides the truths if the expected error rate exceeds this fraction of that of the best
@@ -83,8 +97,43 @@ class CrowdModel(CategoricalModel[Any, StateT, TallyT], LearningModel[Any, State
         return posterior
 
     def beliefs(self, partition: Partition, state: StateT) -> npt.NDArray[np.float64]:
-        """Return the probability of each label, for `further_report`."""
-        return self.posterior(partition, state)
+        """Return the probability that each label is the apparent truth, for `further_report`."""
+        apparent: Any = state
+        slope_only: StateT = evolve(apparent, truth_map=apparent.truth_map.only_slope())
+        return self.posterior(partition, slope_only)
+
+    @property
+    def first_map(self) -> TruthMap:
+        """The map before the first update."""
+        labels = self.summary.labels
+        return TruthMap.first(self.method.shared_errors, labels * (1 < labels <= MOST_TILTED))
+
+    def empty_known(self, state: StateT | None) -> KnownTally:
+        """Return sums over known truths; empty unless shared errors are learned."""
+        learned: Any = state
+        if learned is None or self.method.shared_errors != LEARN:
+            return KnownTally.empty(0, 0)
+        return KnownTally.empty(len(learned.truth_map.slopes), len(learned.truth_map.tilt))
+
+    def mapped(self, state: StateT, known: KnownTally, logs: Floats | None = None) -> StateT:
+        """Return the state with the map that known truths tell, by default those of all labels."""
+        learned: Any = state
+        if self.method.shared_errors != LEARN:
+            return state
+        summary = self.summary
+        if logs is None:
+            logs = known.log_likelihood(summary.labels)
+        answers = summary.answers / summary.tasks * self.accuracies.kept
+        prior = log_prior(answers, mean_accuracy(learned))
+        changed: StateT = evolve(
+            learned, truth_map=learn_map(learned.truth_map, known, logs, prior)
+        )
+        return changed
+
+    @override
+    def shared_errors(self, state: StateT | None) -> SharedErrors | None:
+        learned: Any = state
+        return None if learned is None else learned.truth_map.summary()
 
     @cached_property
     def unit(self) -> float:
@@ -102,20 +151,10 @@ class CrowdModel(CategoricalModel[Any, StateT, TallyT], LearningModel[Any, State
     @override
     def notes(self, tally: TallyT, state: StateT | None) -> tuple[str, ...]:
         learned: Any = state
-        told: Any = tally
         summary = self.summary
         found = []
-        if told.compared >= LEAST_KNOWN_TRUTHS:
-            found.append(
-                f"Confidences are corrected by {told.compared:,} known truths: their log-odds "
-                f"are multiplied by {learned.sharpness:.2f}."
-            )
-        else:
-            found.append(
-                "If workers make common errors, confidences are too high, which only known truths "
-                f"(gold) can reveal. There are {told.compared:,}; at least {LEAST_KNOWN_TRUTHS} "
-                "correct the confidences."
-            )
+        if summary.labels > 1:
+            found.append(learned.truth_map.note())
         worth = self.accuracies.worth
         if summary.labels > 1 and np.sort(worth)[len(worth) // 2] < LEAST_ANSWERS:
             found.append(
@@ -148,7 +187,10 @@ class CrowdModel(CategoricalModel[Any, StateT, TallyT], LearningModel[Any, State
         total = int(told.classes.sum())
         if self._without_noise or not scatter.labels or not total:
             return []
-        guessed = self.guess(told.classes)
+        learned: Any = state
+        same, other = learned.truth_map.right(self.summary.labels)
+        right = 1.0 - self.guess(told.classes)
+        guessed = 1.0 - same * right - other * (1.0 - right)
         if scatter.error_rate < max(LEAST_WRONG, LEAST_GAIN * guessed):
             return []
         return [self.no_signal(told.classes, error_rate=scatter.error_rate, guessed=guessed)]
@@ -164,6 +206,14 @@ class CrowdModel(CategoricalModel[Any, StateT, TallyT], LearningModel[Any, State
             label=domain.labels[int(classes.argmax())],
             guessed=guessed,
         )
+
+
+def compared_in(known: KnownTally, partition: Partition) -> KnownTally:
+    """Return the sums of a partition with the number of known truths of tasks with answers."""
+    if not len(known.straight):
+        return known
+    told = (np.diff(partition.offsets) > 0) & (partition.known_truths != UNKNOWN)
+    return evolve(known, compared=int(told.sum()))
 
 
 def _as_dict(prior: Any) -> Any:

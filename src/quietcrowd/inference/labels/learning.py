@@ -12,12 +12,10 @@ from quietcrowd.inference import integer_sums
 from quietcrowd.inference.labels.crowd import (
     ACCURACIES,
     ACCURACY_STEPS,
-    CALIBRATION_ONE,
     CENTRES,
     FRACTION_BITS,
     LEAST,
     PRIOR_TASKS,
-    TEMPERATURES,
     CrowdState,
     CrowdTally,
     PriorCounts,
@@ -229,23 +227,5 @@ def learn_crowd(
         communities=communities / everybody,
         constants=constants / everybody,
         accuracies=normalised(accuracies),
-        sharpness=sharpness_of(tally),
         updates=state.updates + 1,
     ), climbed
-
-
-LEAST_KNOWN_TRUTHS = 10
-"""Number of known truths from which confidences are calibrated."""
-
-_LOG_SPREAD = 0.7
-"""Prior standard deviation of the logarithm of the sharpness."""
-
-
-def sharpness_of(tally: Any) -> float:
-    """Return the factor of log-odds that makes the known truths most probable."""
-    if tally.compared < LEAST_KNOWN_TRUTHS:
-        return 1.0
-    logs = np.log(TEMPERATURES)
-    log_shares = tally.calibration / CALIBRATION_ONE - (logs / _LOG_SPREAD) ** 2 / 2.0
-    shares = np.exp(log_shares - log_shares.max())
-    return float(np.exp((shares * logs).sum() / shares.sum()))

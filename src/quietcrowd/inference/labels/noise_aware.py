@@ -6,30 +6,28 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from attrs import frozen
+from attrs import evolve, frozen
 from typing_extensions import override
 
 from quietcrowd._core import infer_noisy_labels
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.gold import UNKNOWN
 from quietcrowd.inference import integer_sums
 from quietcrowd.inference.further_report import FurtherLabel
 from quietcrowd.inference.labels.accuracies import OwnVotes, no_histograms
 from quietcrowd.inference.labels.confusion import MOST_CELLS
 from quietcrowd.inference.labels.crowd import (
     ACCURACY_STEPS,
-    CALIBRATION_ONE,
     FRACTION_BITS,
-    TEMPERATURES,
     CrowdState,
     CrowdTally,
     prior_crowd,
 )
-from quietcrowd.inference.labels.crowd_model import CrowdModel
+from quietcrowd.inference.labels.crowd_model import CrowdModel, compared_in
 from quietcrowd.inference.labels.flags import worker_flags
 from quietcrowd.inference.labels.learning import learn_crowd
 from quietcrowd.inference.labels.model import check_labels
 from quietcrowd.inference.labels.reports import KINDS, WorkerReports
+from quietcrowd.inference.labels.truth_map import TOLD_ONE
 from quietcrowd.inference.model import Extension
 from quietcrowd.inference.partition import Partition
 from quietcrowd.inference.task_estimates import LabelEstimates
@@ -52,7 +50,8 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
 
     @override
     def first_state(self, tally: CrowdTally) -> CrowdState:
-        return prior_crowd(self.reports, tally.report_counts, self.frequencies)
+        found = prior_crowd(self.reports, tally.report_counts, self.frequencies)
+        return evolve(found, truth_map=self.first_map)
 
     @override
     def _count(self, partition: Partition) -> CrowdTally:
@@ -68,9 +67,10 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
         if distribution is not None and distribution.tables.shape[1] > self.summary.labels:
             raise ParameterError("inference.every-task-reported")
         row = -1 if worker is None else worker
-        logs = state.votes[row].T * (2.0**-FRACTION_BITS * state.sharpness)
+        logs = state.votes[row].T * (2.0**-FRACTION_BITS * state.truth_map.slope)
         likely = np.exp(logs - logs.max(axis=1, keepdims=True))
-        return FurtherLabel(table=likely / likely.sum(axis=1, keepdims=True))
+        table = likely / likely.sum(axis=1, keepdims=True)
+        return FurtherLabel(table=table, right=state.truth_map.right(self.summary.labels))
 
     @override
     def _infer(
@@ -81,7 +81,7 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
         posterior: npt.NDArray[np.float64] | None,
     ) -> CrowdTally:
         labels, reports = self.summary.labels, state.log_odds.shape[1]
-        tally = self._empty_tally()
+        tally = self._empty_tally(state)
         entropy = infer_noisy_labels(
             partition.labels,
             reports,
@@ -89,29 +89,19 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
             state.votes.reshape(-1),
             2.0**-FRACTION_BITS,
             state.log_priors / integer_sums.ONE,
-            state.sharpness,
-            TEMPERATURES,
+            state.truth_map.arguments(labels),
             self.unit,
-            CALIBRATION_ONE,
+            TOLD_ONE,
             self.shares,
             self.method.random_state,
             tally.counts.reshape(-1),
             tally.classes,
-            tally.calibration,
+            tally.known.sums,
             tally.agreed,
             (estimates or LabelEstimates.empty(0, np.min_scalar_type(labels))).arrays,
             np.zeros((0, labels)) if posterior is None else posterior,
         )
-        answered = np.diff(partition.offsets) > 0
-        return CrowdTally(
-            counts=tally.counts,
-            classes=tally.classes,
-            entropy=entropy,
-            report_counts=tally.report_counts,
-            calibration=tally.calibration,
-            compared=int((answered & (partition.known_truths != UNKNOWN)).sum()),
-            agreed=tally.agreed,
-        )
+        return evolve(tally, entropy=entropy, known=compared_in(tally.known, partition))
 
     @override
     def histograms(self, partition: Partition, state: CrowdState | None) -> npt.NDArray[np.int64]:
@@ -129,15 +119,14 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
             )
         return self.accuracies.histograms(partition, votes)
 
-    def _empty_tally(self) -> CrowdTally:
+    def _empty_tally(self, state: CrowdState | None = None) -> CrowdTally:
         reports, labels, workers = self._report_count, self.summary.labels, self.summary.workers
         return CrowdTally(
             counts=np.zeros((workers, reports, labels), np.int64),
             classes=np.zeros(labels, np.int64),
             entropy=0,
             report_counts=np.zeros(reports, np.int64),
-            calibration=np.zeros(len(TEMPERATURES), np.int64),
-            compared=0,
+            known=self.empty_known(state),
             agreed=np.zeros(workers, np.int64),
         )
 
@@ -198,7 +187,7 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
         if state is None:
             state = self.first_state(tally)
         learned, bound = learn_crowd(self.reports, tally, state, self.unit, self.frequencies)
-        return learned, bound / self.summary.answers
+        return self.mapped(learned, tally.known), bound / self.summary.answers
 
     @override
     def workers(self, tally: CrowdTally, state: CrowdState | None) -> dict[str, npt.NDArray[Any]]:
@@ -217,6 +206,7 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
             found.pop("median"),
             self.accuracies,
         )
+        found = state.truth_map.accuracies(found, self.accuracies.summary.labels)
         return {"agreement": self.agreement(tally), **found, "flag": flags}
 
     @override
@@ -229,8 +219,7 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
             classes=extension.total(tally.classes, unit),
             entropy=int(entropy[0]),
             report_counts=tally.report_counts,
-            calibration=tally.calibration,
-            compared=tally.compared,
+            known=tally.known,
             agreed=extension.sums(tally.agreed),
             histograms=extension.sums(histograms) if histograms.ndim else histograms,
         )

@@ -28,8 +28,10 @@ from quietcrowd.inference.labels.option_groups import (
     sum_of_histograms,
 )
 from quietcrowd.inference.labels.reports import Blocks, WorkerReports, blocks_of
-from quietcrowd.inference.model import LearningModel
+from quietcrowd.inference.labels.truth_map import KnownTally, TruthMap
+from quietcrowd.inference.model import LearningModel, add_up
 from quietcrowd.inference.partition import Summary
+from quietcrowd.inference.shared_errors import SharedErrors
 from quietcrowd.inference.task_estimates import Scatter
 from quietcrowd.mechanisms.channels.per_worker import ReportDistribution
 
@@ -52,6 +54,12 @@ class BlockModel(LabelModel):
     def accuracies(self) -> Accuracies:
         """How accuracies of workers are estimated."""
         return self.pooled
+
+    @property
+    @override
+    def first_map(self) -> TruthMap:
+        """The map without a tilt, because positions of options mean nothing."""
+        return TruthMap.first(self.method.shared_errors, 0)
 
     @override
     def guess(self, classes: npt.NDArray[np.int64]) -> float:
@@ -113,7 +121,11 @@ class OptionCrowdModel(OptionsModel[Any], LearningModel[Any, GroupState, GroupTa
         found, objective = self.crowd.update(
             self._of_crowd(tally), None if state is None else state.crowd
         )
-        return self._of_groups(found), objective
+        known = [part.known for part in tally.parts]
+        logs = sum(
+            one.log_likelihood(size) for one, size in zip(known, self.groups.sizes, strict=True)
+        )
+        return self._of_groups(self.crowd.mapped(found, add_up(known), logs)), objective
 
     @override
     def workers(self, tally: GroupTally, state: GroupState | None) -> dict[str, npt.NDArray[Any]]:
@@ -126,6 +138,10 @@ class OptionCrowdModel(OptionsModel[Any], LearningModel[Any, GroupState, GroupTa
         return self.crowd.notes(self._of_crowd(tally), state.crowd)
 
     @override
+    def shared_errors(self, state: GroupState | None) -> SharedErrors | None:
+        return None if state is None else self.crowd.shared_errors(state.crowd)
+
+    @override
     def warnings(
         self, tally: GroupTally, state: GroupState | None, scatter: Scatter
     ) -> list[Warning]:
@@ -136,23 +152,20 @@ class OptionCrowdModel(OptionsModel[Any], LearningModel[Any, GroupState, GroupTa
         """Return the tally of all groups in the unit of the crowd's model."""
         labels = sum(self.groups.sizes)
         counts = np.zeros((self.summary.workers, labels, labels), np.int64)
-        entropy, compared = 0, 0
-        classes, reports, calibration = [], [], []
+        entropy = 0
+        classes, reports = [], []
         for block, model, part in zip(self.blocks, self.parts, tally.parts, strict=True):
             factor = self.crowd.unit / model.unit
             counts[:, block, block] = _scaled(part.counts, factor)
             classes.append(_scaled(part.classes, factor))
             reports.append(part.report_counts)
-            calibration.append(part.calibration)
             entropy += part.entropy if factor == 1.0 else round(part.entropy * factor)
-            compared += part.compared
         return CrowdTally(
             counts=counts,
             classes=np.concatenate(classes),
             entropy=entropy,
             report_counts=np.concatenate(reports),
-            calibration=np.sum(calibration, axis=0),
-            compared=compared,
+            known=KnownTally.empty(0, 0),
             agreed=np.sum([part.agreed for part in tally.parts], axis=0),
             histograms=sum_of_histograms(tally),
         )
@@ -180,9 +193,10 @@ def _in_blocks(summaries: list[Summary], blocks: Blocks) -> ReportDistribution |
     if found[0] is None:
         return None
     labels = blocks[-1].stop
-    tables = np.zeros((1, labels, labels))
+    tables, losses = np.zeros((1, labels, labels)), [0.0]
     for block, one in zip(blocks, found, strict=True):
         assert one is not None
+        assert isinstance(one.loss, float)
         tables[:, block, block] = one.tables
-    loss = max((one for one in found if one is not None), key=lambda one: one.loss(1)).loss
-    return ReportDistribution(chances=np.ones(1), tables=tables, loss=loss)
+        losses.append(one.loss)
+    return ReportDistribution(chances=np.ones(1), tables=tables, loss=max(losses))

@@ -155,7 +155,10 @@ class WorkerReports(CrowdUnits):
             counts[:] = self.summary.tasks
         steps = np.floor(4.0 * np.log2(np.maximum(counts, 1))).astype(np.int64)
         values, places = np.unique(steps, return_inverse=True)
-        losses = [distribution.loss(math.ceil(2.0 ** (step / 4.0))) for step in values.tolist()]
+        loss = distribution.loss
+        if isinstance(loss, float):
+            return np.full(len(counts), loss)
+        losses = [loss(math.ceil(2.0 ** (step / 4.0))) for step in values.tolist()]
         return np.array(losses)[places]
 
 

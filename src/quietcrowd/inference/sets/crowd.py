@@ -32,9 +32,9 @@ from quietcrowd.inference.labels.learning import (
     CrowdSums,
     log_frequencies,
     penalty,
-    sharpness_of,
 )
 from quietcrowd.inference.labels.reports import CrowdUnits
+from quietcrowd.inference.labels.truth_map import KnownTally, TruthMap
 from quietcrowd.inference.model import State, Tally
 from quietcrowd.mechanisms.channels.set_distribution import SetDistribution
 from quietcrowd.report_domains import binomials
@@ -100,8 +100,7 @@ class SetTally(Tally):
     mistaken: npt.NDArray[np.int64]
     classes: npt.NDArray[np.int64]
     entropy: int
-    calibration: npt.NDArray[np.int64]
-    compared: int
+    known: KnownTally
     agreed: npt.NDArray[np.int64]
     histograms: npt.NDArray[np.int64] = field(factory=no_histograms)
 
@@ -124,7 +123,7 @@ class SetState(State):
     constants: Floats
     accuracies: Floats
     mistakes: Floats
-    sharpness: float
+    truth_map: TruthMap
     updates: int
 
     @override
@@ -243,7 +242,7 @@ def first_sets(
         constants=shares,
         accuracies=prior_accuracies(guesses),
         mistakes=prior_mistakes(guesses),
-        sharpness=1.0,
+        truth_map=TruthMap.first(0, 0),
         updates=0,
     )
 
@@ -282,7 +281,6 @@ def learn_sets(
         constants=constants / everybody,
         accuracies=normalised(accuracies),
         mistakes=_learned_mistakes(units, distribution, tally, state, prior.mistakes),
-        sharpness=sharpness_of(tally),
         updates=state.updates + 1,
     ), climbed
 

@@ -12,14 +12,13 @@ from typing_extensions import override
 
 from quietcrowd._core import infer_sets, set_cavities
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.gold import UNKNOWN
 from quietcrowd.inference import integer_sums
 from quietcrowd.inference.further_report import FurtherSet
 from quietcrowd.inference.labels.confusion import MOST_CELLS
-from quietcrowd.inference.labels.crowd import CALIBRATION_ONE, TEMPERATURES
-from quietcrowd.inference.labels.crowd_model import CrowdModel
+from quietcrowd.inference.labels.crowd_model import CrowdModel, compared_in
 from quietcrowd.inference.labels.flags import honest_flags
 from quietcrowd.inference.labels.reports import CrowdUnits
+from quietcrowd.inference.labels.truth_map import TOLD_ONE
 from quietcrowd.inference.model import Extension
 from quietcrowd.inference.partition import Partition
 from quietcrowd.inference.sets.crowd import (
@@ -70,7 +69,9 @@ class SetModel(CrowdModel[SetState, SetTally]):
 
     @override
     def first_state(self, tally: SetTally) -> SetState:
-        return first_sets(self.units, self.distribution, tally.held.sum(axis=0), self.frequencies)
+        held = tally.held.sum(axis=0)
+        found = first_sets(self.units, self.distribution, held, self.frequencies)
+        return evolve(found, truth_map=self.first_map)
 
     @override
     def _count(self, partition: Partition) -> SetTally:
@@ -88,7 +89,7 @@ class SetModel(CrowdModel[SetState, SetTally]):
         posterior: npt.NDArray[np.float64] | None,
     ) -> SetTally:
         labels, distribution = self.summary.labels, self.distribution
-        tally = self._empty_tally()
+        tally = self._empty_tally(state)
         entropy = infer_sets(
             partition.sets,
             signs_of(distribution, state.mistakes),
@@ -96,11 +97,10 @@ class SetModel(CrowdModel[SetState, SetTally]):
             state.constancy,
             state.log_priors / integer_sums.ONE,
             estimates is None and asks_for_mistakes(state),
-            state.sharpness,
-            TEMPERATURES,
+            state.truth_map.arguments(labels),
             self.unit,
             self.mistake_unit,
-            CALIBRATION_ONE,
+            TOLD_ONE,
             self.shares,
             self.method.random_state,
             (
@@ -109,15 +109,13 @@ class SetModel(CrowdModel[SetState, SetTally]):
                 tally.held,
                 tally.mistaken,
                 tally.classes,
-                tally.calibration,
+                tally.known.sums,
                 tally.agreed,
             ),
             (estimates or LabelEstimates.empty(0, np.min_scalar_type(labels))).arrays,
             np.zeros((0, labels)) if posterior is None else posterior,
         )
-        answered = np.diff(partition.offsets) > 0
-        compared = int((answered & (partition.known_truths != UNKNOWN)).sum())
-        return evolve(tally, entropy=entropy, compared=compared)
+        return evolve(tally, entropy=entropy, known=compared_in(tally.known, partition))
 
     @override
     def histograms(self, partition: Partition, state: SetState | None) -> npt.NDArray[np.int64]:
@@ -139,7 +137,7 @@ class SetModel(CrowdModel[SetState, SetTally]):
         )
         return histograms
 
-    def _empty_tally(self) -> SetTally:
+    def _empty_tally(self, state: SetState | None = None) -> SetTally:
         (workers, nodes), labels = self._table_shape, self.summary.labels
         return SetTally(
             counts=np.zeros((workers, nodes, labels), np.int64),
@@ -148,8 +146,7 @@ class SetModel(CrowdModel[SetState, SetTally]):
             mistaken=np.zeros((labels, labels), np.int64),
             classes=np.zeros(labels, np.int64),
             entropy=0,
-            calibration=np.zeros(len(TEMPERATURES), np.int64),
-            compared=0,
+            known=self.empty_known(state),
             agreed=np.zeros(workers, np.int64),
         )
 
@@ -178,7 +175,7 @@ class SetModel(CrowdModel[SetState, SetTally]):
         learned, bound = learn_sets(
             self.units, self.distribution, tally, state, self.unit, self.frequencies
         )
-        return learned, bound / self.summary.answers
+        return self.mapped(learned, tally.known), bound / self.summary.answers
 
     @override
     def workers(self, tally: SetTally, state: SetState | None) -> dict[str, npt.NDArray[Any]]:
@@ -188,14 +185,16 @@ class SetModel(CrowdModel[SetState, SetTally]):
         flags = honest_flags(
             self.summary.labels, state.constancy[:-1], found.pop("median"), self.accuracies.worth
         )
+        found = state.truth_map.accuracies(found, self.accuracies.summary.labels)
         return {"agreement": self.agreement(tally), **found, "flag": flags}
 
     def further_report(self, state: SetState, worker: int | None) -> FurtherSet:
-        """Return the distribution of a set for each truth, with the sharpness of estimates."""
+        """Return the distribution of a set for each truth, with the slope of the map."""
         return FurtherSet(
             answers=state.answers(-1 if worker is None else worker),
             distribution=self.distribution,
-            sharpness=state.sharpness,
+            slope=state.truth_map.slope,
+            right=state.truth_map.right(self.summary.labels),
         )
 
     @override
@@ -210,8 +209,7 @@ class SetModel(CrowdModel[SetState, SetTally]):
             mistaken=extension.total(tally.mistaken, attrgetter("mistake_unit")),
             classes=extension.total(tally.classes, unit),
             entropy=int(entropy[0]),
-            calibration=tally.calibration,
-            compared=tally.compared,
+            known=tally.known,
             agreed=extension.sums(tally.agreed),
             histograms=extension.sums(histograms) if histograms.ndim else histograms,
         )

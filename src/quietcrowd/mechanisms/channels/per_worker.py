@@ -411,8 +411,9 @@ class ReportDistribution:
         Probability of each table.
     tables : ndarray of float64, shape (channels, answers, reports)
         Probability of each report given each answer; NULL is last in both if it is a label.
-    loss : callable
-        Maps a worker's number of answers to the largest loss about one of them, given the others.
+    loss : float or callable
+        Largest loss about an answer, given the worker's others; if that depends on their number, a
+        function of it.
     made_up : ndarray of float64, or None
         If NULL is a label with its own draw: equally likely probabilities that a task without an
         answer is reported as a label.
@@ -420,7 +421,7 @@ class ReportDistribution:
 
     chances: npt.NDArray[np.float64]
     tables: npt.NDArray[np.float64]
-    loss: Callable[[int], float]
+    loss: float | Callable[[int], float]
     made_up: npt.NDArray[np.float64] | None = None
 
     @classmethod
@@ -431,7 +432,7 @@ class ReportDistribution:
         return cls(
             chances=np.ones(1),
             tables=channel.probabilities[np.newaxis],
-            loss=_Constant(value=channel.epsilon),
+            loss=float(channel.epsilon),
         )
 
     def same_as(self, other: ReportDistribution | None) -> bool:
@@ -441,11 +442,3 @@ class ReportDistribution:
             and np.array_equal(self.chances, other.chances)
             and np.array_equal(self.tables, other.tables)
         )
-
-
-@frozen(kw_only=True)
-class _Constant:
-    value: float
-
-    def __call__(self, answers: int) -> float:  # noqa: ARG002
-        return self.value
