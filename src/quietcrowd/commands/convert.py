@@ -164,12 +164,13 @@ class Convert(WideOptions, StoreOptions, DescriptionOptions):
             raise ParameterError("commands.conversion-takes-two-files")
         if self.separator is not None and self.multi_label is None:
             raise ParameterError("commands.separator-needs-multi-label")
-        source, target = from_stdin(self.paths[0]), [*self.paths, None][1]
+        source = from_stdin(self.paths[0])
+        target = self.paths[1] if len(self.paths) > 1 else None
         if target == STREAM and self.to_format in _PRINTED:
             target = None
         suffix = find_format(STREAM, self.to_format or "csv").suffixes[0]
-        with nullcontext() if target is None else to_stdout(target, suffix) as output:
-            self._convert(source, output)
+        with to_stdout(target, suffix) if target is not None else nullcontext() as written:
+            self._convert(source, written)
 
     def _reject_options(self, what: str, names: Iterable[str]) -> None:
         if given := given_options(self, names):
