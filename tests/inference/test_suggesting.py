@@ -129,6 +129,34 @@ def test_it_is_computed_from_the_estimate_alone(labels):
     )
 
 
+def test_half_of_the_tasks_to_check_are_a_random_sample(labels):
+    found = labels.suggest_gold(20)
+    assert found["chosen"].tolist() == ["at random"] * 10 + ["uncertain"] * 10
+    assert found["task"].is_unique
+    confidence = labels.truths.set_index("task")["confidence"]
+    np.testing.assert_allclose(found["error"], 1 - confidence.loc[found["task"]])
+    sampled = found["task"][:10]
+    rest = confidence.drop(sampled)
+    assert set(found["task"][10:]) == set(rest.nsmallest(10).index)
+    assert (1 - confidence.loc[sampled]).mean() < found["error"][10:].mean()
+    gold = dict.fromkeys(found["task"], "no")
+    told = qc.NoiseAware().fit(labels.answers, gold=gold)
+    assert set(told.suggest_gold(200)["task"]) == set(confidence.index) - set(gold)
+    other = evolve(labels.method, random_state=1).fit(labels.answers).suggest_gold(20)
+    assert set(other["task"][:10]) != set(sampled)
+
+
+def test_the_least_certain_numbers_are_checked(numbers):
+    found = numbers.suggest_gold(5)
+    errors = numbers.truths.set_index("task")["standard_error"]
+    np.testing.assert_allclose(found["error"], errors.loc[found["task"]])
+    rest = errors.drop(found["task"][:3])
+    assert set(found["task"][3:]) == set(rest.nlargest(2).index)
+    mean = qc.Mean().fit(numbers.answers)
+    with pytest.raises(ParameterError, match=r"suggest_gold needs an estimate with a posterior"):
+        mean.suggest_gold()
+
+
 def test_methods_that_do_not_say_what_a_report_would_tell_are_refused():
     crowd = qc.make_crowd(tasks=10, workers=5, answers_per_task=3, random_state=1)
     with pytest.raises(ParameterError, match=r"^MajorityVote cannot predict .* use NoiseAware"):

@@ -21,7 +21,7 @@ from quietcrowd.inference.method import TruthInference
 from quietcrowd.inference.model import Model, State
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.shared_errors import SharedErrors
-from quietcrowd.inference.suggesting import suggested_tasks
+from quietcrowd.inference.suggesting import suggested_gold, suggested_tasks
 from quietcrowd.inference.task_estimates import Estimates, LabelEstimates, NumericEstimates
 from quietcrowd.several_labels import label_sets
 
@@ -309,6 +309,42 @@ class TruthEstimate(ABC, Generic[FrameT_co]):
         (20, True)
         """
         return to_native(suggested_tasks(self, answers, per_task, worker), backend or self.backend)
+
+    def suggest_gold(self, tasks: int = 20, *, backend: Backend | None = None) -> Any:
+        """Return the tasks whose truths to find out, for ``gold``.
+
+        Half of them are a random sample, which tells how often most workers err together. The other
+        half are the least certain ones. If only uncertain tasks are checked, confidences stay too
+        high. Known truths correct the confidences of `NoiseAware` from about 20 on.
+
+        Parameters
+        ----------
+        tasks : int
+            Number of tasks, at least 1.
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Library of the frame; default: that of the estimate.
+
+        Returns
+        -------
+        dataframe
+            One row per task: ``task``; ``chosen``, "at random" or "uncertain"; and ``error``, the
+            error expected now, as in `suggest_tasks` for labels, and the standard error of a
+            number. Tasks without answers, and those with known truths, are excluded.
+
+        Raises
+        ------
+        ParameterError
+            If the number is below 1, or the method has no posterior.
+
+        Examples
+        --------
+        >>> import quietcrowd as qc
+        >>> crowd = qc.make_crowd(tasks=50, workers=30, answers_per_task=6, random_state=1)
+        >>> checked = qc.NoiseAware().fit(crowd.answers).suggest_gold(6)
+        >>> checked["chosen"].value_counts().to_dict()
+        {'at random': 3, 'uncertain': 3}
+        """
+        return to_native(suggested_gold(self, tasks), backend or self.backend)
 
     def plot(self) -> Any:
         """Return a Matplotlib figure of the truths' uncertainty and the workers' quality.

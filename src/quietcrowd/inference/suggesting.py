@@ -14,14 +14,48 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.frames import positions_by_text
 from quietcrowd.inference.further_report import FurtherReport
 from quietcrowd.inference.model import SuggestsTasks
+from quietcrowd.inference.partition import hash_ids
 from quietcrowd.inference.task_estimates import LabelEstimates
 from quietcrowd.validation import check_whole
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+"""An odd number near 2^64 divided by the golden ratio; products with it mix hashes."""
+
 _SIZES = np.array([0, 1, 2, 4, 8, 16, 32, 64])
 """Block sizes of further reports of a task that are evaluated."""
+
+
+def suggested_gold(estimate: Any, tasks: int) -> dict[str, Any]:
+    """Return the columns of `TruthEstimate.suggest_gold`."""
+    check_whole("tasks", tasks, 1)
+    _check_posterior(estimate, "suggest_gold")
+    found, draws = estimate.estimates, hash_ids(estimate.answers.tasks)
+    labels = isinstance(found, LabelEstimates)
+    errors = 1.0 - found.confidence if labels else found.standard_error
+    open_tasks = np.flatnonzero(~estimate.known & (estimate.answers.answers_per_task > 0))
+    seed = np.uint64(estimate.method.random_state)
+    mixed = (draws[open_tasks] ^ seed) * _ODD  # another order than that which breaks ties
+    at_random = open_tasks[np.argsort(mixed, kind="stable")][: -(-tasks // 2)]
+    rest = np.setdiff1d(open_tasks, at_random)
+    uncertain = rest[np.argsort(-errors[rest], kind="stable")][: tasks - len(at_random)]
+    chosen = np.concatenate([at_random, uncertain])
+    return {
+        "task": estimate.answers.tasks.take(pa.array(chosen)),
+        "chosen": ["at random"] * len(at_random) + ["uncertain"] * len(uncertain),
+        "error": errors[chosen],
+    }
+
+
+def _check_posterior(estimate: Any, name: str) -> None:
+    if estimate.partition is None:
+        raise ParameterError(
+            "inference.suggestions-need-posterior",
+            function=name,
+            name=type(estimate.method).__name__,
+        )
 
 
 def suggested_tasks(
@@ -33,9 +67,7 @@ def suggested_tasks(
         check_whole("per_task", per_task, 1)
     if estimate.answers.options is not None:
         raise ParameterError("inference.suggestions-without-options")
-    if estimate.partition is None:
-        name = type(estimate.method).__name__
-        raise ParameterError("inference.suggestions-need-posterior", name=name)
+    _check_posterior(estimate, "suggest_tasks")
     who = None if worker is None else _place_of(worker, estimate)
     open_tasks = ~estimate.known if who is None else ~estimate.known & ~_answered(estimate, who)
     model: Any = estimate.model

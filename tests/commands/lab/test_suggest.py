@@ -38,6 +38,18 @@ def test_a_worker_json_and_a_file(run, reports, tmp_path):
     assert "next.csv" in errors
 
 
+def test_tasks_to_check(run, reports, tmp_path):
+    target = tmp_path / "check.csv"
+    status, _, errors = run(reports, "--to-check", 6, "-o", target)
+    assert status == 0
+    assert "6 tasks to check. Write their truths into a file" in errors
+    frame = pd.read_csv(target)
+    assert frame["chosen"].tolist() == ["at random"] * 3 + ["uncertain"] * 3
+    status, _, errors = run(reports, "--to-check", 6, "--worker", "ann")
+    assert status == 2
+    assert "omit them with --to-check" in errors
+
+
 def test_methods_that_cannot_say_are_refused_in_a_line(run, reports):
     status, _, errors = run(reports, "--method", "majority")
     assert status == 2

@@ -11,6 +11,7 @@ from quietcrowd.commands.choices import METHODS_LISTED, choose_method, method_op
 from quietcrowd.commands.declare import argument, command, option
 from quietcrowd.commands.files import gold_error, read_gold
 from quietcrowd.commands.printing import counted, note, print_frame, records_of
+from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import check_target, read_reports, write_table
 from quietcrowd.formats.files import check_new, require_no_overwriting
 from quietcrowd.gold import KnownTruthError
@@ -18,7 +19,7 @@ from quietcrowd.gold import KnownTruthError
 
 @command(epilog=METHODS_LISTED)
 class Suggest:
-    """Suggest which tasks to ask next.
+    """Suggest which tasks to ask next, or which to check.
 
     It assigns answers to the tasks with the largest expected reduction of error per report.
     Assignments then depend on earlier reports, so fix the number of answers per worker in advance.
@@ -26,7 +27,12 @@ class Suggest:
 
     Example: quietcrowd lab suggest reports.parquet --count 200 -o next.csv
 
+    With --to-check it suggests tasks whose truth you find out yourself, for --gold: half of them at
+    random, and half the least certain ones.
+
     Example: quietcrowd lab suggest reports.parquet --worker ann --count 5
+
+    Example: quietcrowd lab suggest reports.parquet --to-check 20 -o check.csv
     """
 
     reports: list[Path] = argument(metavar="REPORTS", help="Files of reports of one mechanism.")
@@ -40,6 +46,9 @@ class Suggest:
     worker: str | None = option(
         metavar="ID", help="Worker for the answers. Default: a typical worker.", default=None
     )
+    to_check: int | None = option(
+        min=1, metavar="NUMBER", help="Number of tasks to check, instead of answers.", default=None
+    )
     method: str | None = method_option(default="noise-aware")
     gold: Path | None = options.GOLD
     output: Path | None = options.OUTPUT
@@ -47,6 +56,8 @@ class Suggest:
 
     def run(self) -> None:
         """Suggest tasks, and print them."""
+        if self.to_check is not None and (self.worker or self.max_per_task):
+            raise ParameterError("commands.options-of-answers")
         if self.output is not None:
             check_target(self.output)
             for path in (*self.reports, *([] if self.gold is None else [self.gold])):
@@ -59,20 +70,28 @@ class Suggest:
             )
         except KnownTruthError as error:
             raise gold_error(error, self.gold) from None
-        found = estimate.suggest_tasks(
-            self.count, per_task=self.max_per_task, worker=self.worker, backend="pandas"
-        )
+        if self.to_check is not None:
+            found = estimate.suggest_gold(self.to_check, backend="pandas")
+            text = (
+                f"{counted(len(found), 'task')} to check. Write their truths into a file with "
+                "columns task and label, and pass it to infer as --gold."
+            )
+        else:
+            found = estimate.suggest_tasks(
+                self.count, per_task=self.max_per_task, worker=self.worker, backend="pandas"
+            )
+            given = int(found["answers"].sum())
+            text = (
+                f"{counted(given, 'answer')} for {counted(len(found), 'task')}. Run this again "
+                "when they have arrived, because the suggestion may change."
+            )
         if self.output is not None:
             write_table(found, self.output)
         if self.as_json:
             typer.echo(_as_json(found))
         elif self.output is None:
             print_frame(found, "--output next.csv")
-        given = int(found["answers"].sum())
-        note(
-            f"{counted(given, 'answer')} for {counted(len(found), 'task')}. Run this again when "
-            "they have arrived, because the suggestion may change."
-        )
+        note(text)
 
 
 def _as_json(found: Any) -> str:
