@@ -100,6 +100,9 @@ def test_spellings_that_look_alike_are_one_value(value, clean):
         "a  b",
         "[unclear]",
         "[2 words]",
+        "[1] Agree",
+        "[18,25)",
+        "[ ] no",
         "(1, 2)",
         "(don't know)",
         "{cat}",
@@ -113,7 +116,8 @@ def test_joiners_between_letters_and_brackets_have_a_meaning(text):
 @pytest.mark.parametrize(
     "cell",
     ["[0, 5, 'PER']", '{"choices":["a","b"]}', '{"ImportId":"QID1"}', "['cat']", "[]", "{}",
-     '[{"task": "T0"}]', "[ 1 ]", "[[0, 1]]", "[1 0]", "[0. nan]"],
+     '[{"task": "T0"}]', "[ 1 ]", "[[0, 1]]", "[1 0]",
+     "[0. nan]", "[None]", "Counter({'a': 1})", "tensor([1])"],
 )  # fmt: skip
 @pytest.mark.parametrize("column", ["task", "worker", "label"])
 def test_lists_and_objects_are_no_values(cell, column):
@@ -131,6 +135,8 @@ def test_a_label_of_the_domain_may_be_a_list():
 @pytest.mark.parametrize(
     "ids",
     [
+        ["1.23457E+18", "1234567890123456789"],
+        ["1234567890123456800", "1234567890123457300", "987654321098765400"],
         ["1.23456789012346E+18", "1.23456789012347E+18"],
         ["1,23E+18", "7"],
         ["12345678901234568.0", "7.0"],

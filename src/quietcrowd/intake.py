@@ -10,6 +10,7 @@ import re
 import unicodedata
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ _INVISIBLE: Mapping[int, str | None] = {
 _JOINERS = "\u200c\u200d"
 """Invisible characters that have a meaning between letters."""
 
-_UNCLEAN = r"^[\s\[{(\"]|^(frozenset|set|array)\(|\s$|[^\x20-\x7e]"
+_UNCLEAN = r"^[\s\[{(\"]|^\w+\(\s*[\[{(]|\s$|[^\x20-\x7e]"
 """Matches texts that may have to change, or that may be a list or an object."""
 
 _STRUCTURED = re.compile(
@@ -49,9 +50,9 @@ _STRUCTURED = re.compile(
     | \[ \s* NUMBER (\s+ NUMBER)* \s* \]               # an array of numpy
     | \{ ( \s* ( ['"] .* )? | [^{}]* [,:] [^{}]* ) \}  # an object, a set, an array of PostgreSQL
     | \( (.* ,)? \s* ( '[^']*' | "[^"]*" ) \s* ,? \)     # a tuple, but not "(don't know)"
-    | (frozenset|set|array) \( \s* [\[{(] .*
+    | \w+ \( \s* [\[{(] .* \)                             # Python, such as set(['a'])
     | " \s* [\[{] .* "                                  # JSON within JSON
-    """.replace("NUMBER", "(-?[0-9.]+(e[-+][0-9]+)?|nan|True|False)"),
+    """.replace("NUMBER", "(-?[0-9.]+(e[-+][0-9]+)?|nan|None|True|False)"),
     re.DOTALL | re.VERBOSE,
 )
 
@@ -106,10 +107,7 @@ class Intake:
         labels = self.encoded(column, name, known)
         if not pa.types.is_dictionary(labels.type):
             return labels
-        whole = self._without_points(labels, name, known, note=False)
-        if len(_values_of(whole)) == len(_values_of(labels)):
-            return labels
-        return self._without_points(labels, name, known)
+        return self._without_points(labels, name, known, if_equal=True)
 
     def names(self, column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
         """Return ids as `ids` changes them, but do not check them."""
@@ -171,9 +169,12 @@ class Intake:
         return _replaced(column, {**texts, **dict.fromkeys(marks)})
 
     def _without_points(
-        self, column: pa.ChunkedArray, name: str, known: Any = (), *, note: bool = True
+        self, column: pa.ChunkedArray, name: str, known: Any = (), *, if_equal: bool = False
     ) -> pa.ChunkedArray:
-        """Return ids without decimal points if all are whole numbers like 7.0 and none is known."""
+        """Return ids without decimal points if all are whole numbers like 7.0 and none is known.
+
+        They stay also `if_equal` and all remain different.
+        """
         if pa.types.is_floating(column.type):
             whole = pc.all(pc.equal(column, pc.round(column))).as_py()
             return column.cast(pa.int64()) if whole else column
@@ -187,8 +188,9 @@ class Intake:
         texts = {place: whole[1] for place, whole in enumerate(found) if whole and whole[2]}
         if not all(found) or not _texts_of(known).isdisjoint(listed[place] for place in texts):
             return column
-        if note:
-            self._note("answers.ids-without-points", name, column, texts, range(len(column)))
+        if if_equal and len({whole[1] for whole in found if whole}) == len(listed):
+            return column
+        self._note("answers.ids-without-points", name, column, texts, range(len(column)))
         return _replaced(column, texts)
 
     def _note(
@@ -304,12 +306,18 @@ def _check_not_rounded(column: pa.ChunkedArray, name: str, first: int) -> None:
         return
     values = _values_of(column)
     long = values.filter(pc.match_substring_regex(values, _ROUNDED)).to_pylist()
-    whole = [text for text in long if text.isdigit()]  # others are rounded for certain
-    digits = [len(text) - _DIGITS for text in whole]
-    ends = [text.endswith("0" * count) for text, count in zip(whole, digits, strict=True)]
-    if long and all(ends) and (len(whole) < len(long) or sum(digits) >= _EVIDENCE):
-        row = _row_of(column, values.index(long[0]).as_py())
-        raise _rounded(name, first + row, long[0])
+    certain = [text for text in long if not text.isdigit()]
+    zeros = all(text.endswith("0" * (len(text) - _DIGITS)) for text in long)
+    evidence = sum(len(text) - _DIGITS for text in long)
+    floats = len(long) >= 3 and all(len(text) > 17 and _is_float(text) for text in long)
+    if certain or floats or (long and zeros and evidence >= _EVIDENCE):
+        value = (certain or long)[0]
+        raise _rounded(name, first + _row_of(column, values.index(value).as_py()), value)
+
+
+def _is_float(digits: str) -> bool:
+    """Return whether digits are those of a float, as JavaScript writes them."""
+    return f"{Decimal(repr(float(digits))):f}" == digits
 
 
 def _rounded(name: str, row: int, value: Any) -> AnswerError:
