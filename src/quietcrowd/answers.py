@@ -173,13 +173,12 @@ class Answers:
         Parameters
         ----------
         frame : pandas, Polars or PyArrow dataframe
-            One row per answer; any frame that Narwhals supports. A lazy Polars frame is collected
-            by the streaming engine, restricted to the three columns.
+            One row per answer. A lazy Polars frame is collected by the streaming engine.
         domain : Domain
             Domain of the answers. Only if `options` are given, it may be omitted.
         task, worker, label : str
-            Names of the three columns. By default, ``taskId``, ``performer`` or ``workerId``,
-            and ``answer`` replace missing ones.
+            Names of the columns. By default, ``taskId``, ``performer`` or ``workerId``, and
+            ``answer`` replace missing ones.
         tasks, workers : iterable, optional
             All ids in the wanted order, including those without an answer; ids match if their text
             does. Default: the ids in the frame, in the order of their first row. If both are given,
@@ -188,20 +187,18 @@ class Answers:
             Treatment of repeated answers of a worker to a task. They are in the order of rows, or
             of times in a column ``updated_at``, ``created_at`` or ``submitted_at``.
         out_of_domain : {"error", "skip"}
-            Treatment of answers that are missing or outside the domain. If the answers are
-            randomized, a skipped one is visible, because its report is missing. A mechanism that
-            does not protect participation rejects such answers; see `Mechanism.randomize`.
+            Treatment of answers that are missing or outside the domain. A skipped one is visible
+            after randomization, because its report is missing; see `Mechanism.randomize`.
         missing : iterable of str
-            Texts that mark a missing value, unless they are in the domain, `tasks` or `workers`.
-            Default: those of pandas, such as "NA" and "None". The empty text always does.
+            Texts that mark a missing value, like the empty text, unless they are in the domain,
+            `tasks` or `workers`. Default: those of pandas, such as "NA" and "None".
         options : mapping, dataframe or TaskOptions, optional
-            The possible labels of each task, which are public: a mapping of tasks to labels, or a
-            frame with columns ``task`` and ``label`` and one row per option. An answer outside them
-            is outside the domain. Inference and randomization restrict each task to its options.
+            The possible labels of each task, which are public: a mapping, or a frame with columns
+            ``task`` and ``label``. Other answers are outside the domain. Inference and
+            randomization restrict each task to its options.
         advice : str
-            Selects the remedies in errors: ``answers``, ``frame``, ``comparisons``, ``claims``,
-            ``reports``, ``infer``, ``randomize``, ``partition`` or ``folder``. Reports must not be
-            dropped, and claims for release must not be dropped because of their values.
+            Selects the remedies in errors, see `ADVICE`. Reports must not be dropped, and claims
+            for release must not be dropped because of their values.
 
         Returns
         -------
@@ -211,10 +208,9 @@ class Answers:
         Raises
         ------
         AnswerError
-            If a column or an id is missing, an id is not listed, an answer is missing or outside
-            the domain or its task's options, a task has no options, a (task, worker) pair is
-            repeated, or the frame is empty and tasks or workers are not listed. The message names
-            row, column and value; rows count from 0.
+            If a column, an id, an answer or a task's options are missing, an id is not listed, an
+            answer is outside the domain, a (task, worker) pair is repeated, or the frame is empty
+            and tasks or workers are not listed. The message names the row, from 0, and the column.
 
         Warns
         -----
@@ -320,30 +316,23 @@ class Answers:
         Parameters
         ----------
         frame : pandas, Polars or PyArrow dataframe
-            One row per comparison, in the form of crowd-kit: worker, two items, chosen item. The
-            label may also be "left" or "right", the name of the chosen item's column, or a tie:
-            "tie", "tie (bothbad)", "both_bad" or "draw", unless an item of the row is so named.
+            One row per comparison: worker, two items, chosen item. The label may also be "left" or
+            "right", the name of the chosen item's column, or a tie: "tie", "tie (bothbad)",
+            "both_bad" or "draw", unless an item of the row is so named.
         worker, left, right, label : str
             Names of the four columns. Aliases are ``performer``, ``workerId`` and ``judge`` of
             ``worker``, ``model_a`` and ``model_b`` of the items, and ``winner`` of ``label``.
         duplicates : {"error", "first", "last"}
             Treatment of repeated comparisons by a worker of a pair in one order.
         ties : {"error", "keep"}
-            Treatment of ties. A tie is neither side, so it cannot be randomized as one. ``keep``
-            adds the label "tie" to the domain; `BradleyTerry` counts it half to each item if the
-            comparisons are non-private.
+            Treatment of ties, which cannot be randomized as a side. ``keep`` adds the label "tie"
+            to the domain; `BradleyTerry` counts it half to each item if it is non-private.
 
         Raises
         ------
         AnswerError
-            If a column or a cell is missing, an item is compared with itself, the label is neither
-            item or is ambiguous, an item is empty or contains " | ", or as in `from_frame`. The
-            message names row, column and value; rows count from 0.
-
-        Warns
-        -----
-        NoiseIgnoredWarning
-            If the frame is marked as reports.
+            If a cell is missing, an item is compared with itself, the label is neither item or is
+            ambiguous, an item is empty or contains " | ", or as in `from_frame`.
 
         Examples
         --------
@@ -384,8 +373,8 @@ class Answers:
         Parameters
         ----------
         frame : pandas, Polars or PyArrow dataframe
-            One row per respondent and one column per question, or one row per task and one column
-            per worker. Ids are in a column, not in the index.
+            One row per respondent and one column per question, or a row per task and a column per
+            worker. Ids are in a column, not in the index.
         domain : Domain
             Domain of the answers to all questions that are read.
         worker : str, optional
@@ -416,8 +405,6 @@ class Answers:
 
         Warns
         -----
-        ChangedValuesWarning
-            See `from_frame`.
         DroppedRowsWarning
             If responses or questions are not read.
 
@@ -466,12 +453,11 @@ class Answers:
     ) -> Answers:
         """Read sets of labels as answers to one question with yes or no per task and label.
 
-        A worker who answers a task answers the questions about all labels, with "no" for those not
-        in the set. Which rows exist therefore reveals nothing about the sets. Each answer is
-        randomized independently, and the privacy loss of a task's set adds up over the labels. To
-        limit the loss of a set to epsilon, give the mechanism ``epsilon / len(labels)``. The loss
-        of a set is ``mechanism.guarantee(answers=len(labels)).total_epsilon``, and in a list of
-        many tasks the ``linked_epsilon`` at ``linked=len(labels)``.
+        A worker who answers a task answers the questions about all labels, so that which rows exist
+        reveals nothing about the sets. Each answer is randomized independently, and the privacy
+        loss of a set is ``mechanism.guarantee(answers=len(labels)).total_epsilon``: to limit it to
+        epsilon, give the mechanism ``epsilon / len(labels)``. In a list of many tasks the loss is
+        the ``linked_epsilon`` at ``linked=len(labels)``.
 
         Parameters
         ----------
@@ -510,12 +496,8 @@ class Answers:
 
         Warns
         -----
-        ChangedValuesWarning
-            See `from_frame`.
-        DroppedRowsWarning
-            If sets are missing.
         QuietcrowdWarning
-            If texts are empty.
+            If sets are missing or empty texts.
 
         Notes
         -----

@@ -33,22 +33,10 @@ _EMAIL = r"^\s*[^@\s]+@[^@\s]+\.[^@\s]+\s*$"
 class LongRows:
     """The answers of a wide table, one per row.
 
-    Attributes
-    ----------
-    table : pyarrow.Table
-        Columns ``task``, ``worker`` and ``label``. Labels are lists if options have columns.
-    rows : ndarray of int
-        Row of each answer in the wide table, from 0 below the header.
-    layout : Layout
-        Roles of the columns of the wide table.
-    questions, unread : mapping
-        Questions that were read, and those that were not because only some have columns of options.
-    empty : int
-        Number of cells without an answer.
-    lone : tuple of str
-        Questions with empty cells and one answer, which may be options.
-    dropped : mapping
-        Numbers of dropped responses by reason.
+    Labels in the `table` are lists if options have columns. `rows` are those of the answers in the
+    wide table, from 0 below the header. Questions are `unread` if only some have columns of
+    options, and `lone` if they have empty cells and one answer, so that they may be options.
+    `empty` counts cells without an answer, and `dropped` responses by reason.
     """
 
     table: pa.Table
@@ -79,7 +67,9 @@ def long_rows(
     are. `intake` checks cells, except `known` labels. Other parameters and exceptions are those of
     `Answers.from_wide`.
     """
-    native = as_frame(_with_text_names(frame))
+    if hasattr(frame, "set_axis"):  # the names of a pivot table of pandas may be numbers
+        frame = frame.set_axis(map(str, frame.columns), axis=1)
+    native = as_frame(frame)
     skipped, import_ids = header_rows(native.columns, native.head(MOST_ROWS).rows())
     layout = find_layout(
         native.columns,
@@ -193,11 +183,6 @@ def _all_different(table: pa.Table) -> str:
     )
 
 
-def _with_text_names(frame: Any) -> Any:
-    """Convert the names of a pandas frame to texts; in a pivot table they may be numbers."""
-    return frame.set_axis(map(str, frame.columns), axis=1) if hasattr(frame, "set_axis") else frame
-
-
 def _of_one_kind(questions: Questions, *, certain: bool, sets: bool) -> tuple[Questions, Questions]:
     """Return the questions to read, and others: either all have columns of options, or none."""
     single = {name: None for name, options in questions.items() if options is None}
@@ -260,17 +245,11 @@ def _responses(
         good = pc.invert(pc.fill_null(found, False))
         dropped[reason] = len(table) - pc.sum(good).as_py() if len(table) else 0
         table, rows = table.filter(good), rows[good.to_numpy()]
-    order = _by_time(table, layout.id, times)
-    return table.take(order), rows[order], dropped
-
-
-def _by_time(table: pa.Table, id_name: str | None, times: list[str]) -> npt.NDArray[np.intp]:
-    """Return the order by time if an id is repeated and times are comparable."""
-    unchanged = np.arange(len(table))
-    if id_name is None or not times or len(table[id_name].unique()) == len(table):
-        return unchanged
-    sent = times_to_compare(table[times[0]].to_pylist())
-    return unchanged if sent is None else np.argsort(sent, kind="stable")
+    if layout.id is not None and times and len(table[layout.id].unique()) < len(table):
+        sent = times_to_compare(table[times[0]].to_pylist())
+        order = np.arange(len(table)) if sent is None else np.argsort(sent, kind="stable")
+        table, rows = table.take(order), rows[order]
+    return table, rows, dropped
 
 
 def _ids(

@@ -26,22 +26,10 @@ Questions: TypeAlias = Mapping[str, Options | None]
 class Survey:
     """Columns in the exports of a survey program, as regular expressions.
 
-    Attributes
-    ----------
-    marks : tuple of str
-        Each must match a column of the file.
-    first : str
-        Must match the first column.
-    workers : tuple of str
-        Ids of respondents; the first that exists is used. Without one, rows are numbered.
-    others : str
-        Columns that contain no answers.
-    time : str
-        When a response was sent.
-    rejected : tuple of tuple of str
-        Column, cells, and why responses with these cells are dropped.
-    options : str
-        Text between a question and an option, if options have columns; empty if they have none.
+    Each mark must match a column of the file, and `first` the first column. The first of `workers`
+    that exists has the ids of respondents; without one, rows are numbered. `others` have no
+    answers. Responses with some cells are `rejected`: the column, the cells, and why. If options
+    have columns, the text `options` is between a question and an option.
     """
 
     marks: tuple[str, ...] = ()
@@ -213,13 +201,12 @@ def _survey(names: Sequence[str], import_ids: ImportIds | None) -> Survey | None
 
 def _named_ids(names: Sequence[str]) -> tuple[str | None, str | None]:
     """Return the column of workers or of tasks, if only one of them has a default name."""
-    found = [
+    workers, tasks = (
         [name for name in names if name == role or name in ALIASES[role]]
         for role in ("worker", "task")
-    ]
-    if sum(map(len, found)) != 1:
+    )
+    if len(workers) + len(tasks) != 1:
         return None, None
-    workers, tasks = found
     return (workers[0], None) if workers else (None, tasks[0])
 
 
@@ -270,16 +257,13 @@ def _chosen(patterns: Iterable[str], names: Sequence[str], others: Sequence[str]
     """Return the names that match a pattern, and columns that a pattern names exactly."""
     found: list[str] = []
     for pattern in [patterns] if isinstance(patterns, str) else patterns:
+        like = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
         exact = pattern in names or pattern in others
-        matched = [pattern] if exact else [name for name in names if _is_like(pattern, name)]
+        matched = [pattern] if exact else [name for name in names if matches(like, name)]
         if not matched:
             raise _unknown(pattern, [*names, *others])
         found += matched
     return list(dict.fromkeys(found))
-
-
-def _is_like(pattern: str, name: str) -> bool:
-    return matches(re.escape(pattern).replace(r"\*", ".*").replace(r"\?", "."), name)
 
 
 def _unknown(name: str, names: Sequence[str]) -> ParameterError:

@@ -31,18 +31,17 @@ def labels_of(table: pa.Table, name: str, options: Options | None) -> pa.Chunked
         [(text or "").strip() for text in table[column].cast(pa.string()).to_pylist()]
         for column in options.values()
     ]
-    marks = {text for column in cells for text in column} <= {"", *_TICKED, *_UNTICKED}
+    texts = {text for column in cells for text in column} - {""}
+    marks = texts <= {*_TICKED, *_UNTICKED}
+    ticks = set(_TICKED) if marks else texts
     if not marks and any(len({*column} - {""}) > 1 for column in cells):
         raise AnswerError("wide.options-with-several-texts", name=name)
-    sets = []
-    for row in zip(*cells, strict=True):
-        pairs = list(zip(options, row, strict=True))
-        ticked = (
-            [option for option, text in pairs if text in _TICKED]
-            if marks
-            else [text for _, text in pairs if text]
-        )
-        sets.append(ticked if any(row) else None)
+    sets = [
+        [one if marks else text for one, text in zip(options, row, strict=True) if text in ticks]
+        if any(row)
+        else None
+        for row in zip(*cells, strict=True)
+    ]
     return pa.chunked_array([pa.array(sets, pa.list_(pa.string()))])
 
 
@@ -52,7 +51,7 @@ def of_one_type(columns: Columns) -> Columns:
     whole = {name: _as_whole(column) for name, column in columns.items()}
     if len(kinds) <= 1:
         target = kinds.pop() if kinds else pa.string()
-    elif not all(map(_is_number, kinds)):
+    elif not all(pa.types.is_integer(one) or pa.types.is_floating(one) for one in kinds):
         columns, target = whole, pa.string()
     elif any(pa.types.is_floating(column.type) for column in whole.values()):
         target = pa.float64()
@@ -63,10 +62,6 @@ def of_one_type(columns: Columns) -> Columns:
     except pa.ArrowException:
         types = ", ".join(sorted(map(str, kinds)))
         raise AnswerError("wide.cells-of-several-types", types=types) from None
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
 def _as_whole(column: pa.ChunkedArray) -> pa.ChunkedArray:

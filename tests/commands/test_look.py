@@ -252,6 +252,14 @@ TABLE = "task,worker,label\n"
             ["convert FILE answers.csv --wide --task key", "infer --non-private answers.csv"],
         ),
         (
+            "item,rater1,rater2,gold,n_count\np,yes,no,yes,2\nq,yes,no,yes,2\n",
+            "a wide table: a row per task",
+            [
+                "convert FILE answers.csv --wide --task item --ignore gold,n_count",
+                "infer --non-private answers.csv",
+            ],
+        ),
+        (
             '"Timestamp","Is it a cat?","Is it a dog?"\n2024/01/01,Yes,No\n2024/01/02,No,No\n',
             "a wide table: a row per worker",
             ["convert FILE answers.csv --wide", "infer --non-private answers.csv"],
@@ -553,3 +561,20 @@ def test_a_winner_shows_that_columns_are_no_questions(looked, tmp_path):
     found = looked(path)
     assert found["commands"] == []
     assert "lab rank --non-private FILE" in found["advice"]
+
+
+def test_a_workbook_of_a_platform(looked, tmp_path):
+    pytest.importorskip("openpyxl")
+    path = tmp_path / "a.xlsx"
+    table = pa.table({"HITId": ["p"], "WorkerId": ["u"], "Answer.animal": ["cat"]})
+    write_table(table, path)
+    found = looked(path)
+    assert found["commands"] == []
+    assert "are those of MTurk batch results. Save it as CSV" in found["advice"]
+    header, *rows = [line.split(",") for line in FILES["qualtrics"][1].splitlines()]
+    cells = {
+        name: [row[place].strip('"').replace('""', '"') for row in rows]
+        for place, name in enumerate(header)
+    }
+    write_table(pa.table(cells), path)
+    assert looked(path)["commands"][0].endswith("answers.csv --wide")

@@ -123,12 +123,12 @@ def _lines(name: str, found: Findings) -> Iterator[str]:
             yield from ("", heading, *(f"- {one_line(text)}" for text in texts))
     if found.advice:
         yield from ("", one_line(found.advice))
-    for purpose, other in steps.others.items():
-        yield from ("", f"{one_line(purpose)}:", f"  {other}")
     if steps.commands:
         yield from ("", "Next step:", *(f"  {one}" for one in steps.commands))
     elif not steps.others:
         yield from ("", "No command reads answers from this file as it is.")
+    for purpose, other in steps.others.items():  # some are about a converted file
+        yield from ("", f"{one_line(purpose)}:", f"  {other}")
 
 
 def _table(counts: Mapping[str, int | None]) -> Iterator[str]:

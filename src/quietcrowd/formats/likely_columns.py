@@ -28,6 +28,12 @@ _ORDER = ("task", "worker", "label")
 _PEOPLE = rf"({_ROLES['worker']}|[a-z]*(annotator|rater|coder|judge|worker)s?)_?([0-9]+|[a-z])"
 """Pattern of the columns of workers, such as "rater_2" or "coder_a"."""
 
+_SUMMARY = (
+    r"(gold|true|truth|majority|consensus|final)(_(label|vote|answer)s?)?|(label|answer)_truth"
+    r"|agreement|kappa|([a-z0-9]+_)*(counts?|time|duration|seconds)"
+)
+"""Pattern of the columns of truths, counts and times, which are no answers."""
+
 Columns: TypeAlias = tuple[str, str, str]
 """Columns of task, worker and label."""
 
@@ -91,19 +97,24 @@ def likely_wide(table: pa.Table) -> list[Wide]:
     are ignored.
     """
     names = [name for name in table.column_names if name.strip()]
-    times = [name for name in names if _are_times(table[name])]
-    names = [name for name in names if name not in times]
+    no_answers = [name for name in names if _are_times(table[name])] + summaries(names)
+    names = [name for name in names if name not in no_answers]
     ids = _first(names, "worker") or _first(names, "task") or (names[0] if names else "")
     others = [name for name in names if name != ids]
     shared = [name for name in others if _is_person(name) or _shares_values(table, name, others)]
     if len(shared) < 2 or _distinct(table[ids]) < len(table):
         return []
-    ignored = [*times, *(name for name in others if name not in shared)]
+    ignored = [*no_answers, *(name for name in others if name not in shared)]
     people = all(map(_is_person, shared))
     by_worker = _is_like(ids, "worker") and not people
     if by_worker or people or _is_like(ids, "task"):
         return [Wide(by_task=not by_worker, ids=ids, ignored=ignored)]
     return [Wide(by_task=by_task, ids=ids, ignored=ignored) for by_task in (False, True)]
+
+
+def summaries(names: Sequence[str]) -> list[str]:
+    """Return the columns that have truths, counts or times by their names."""
+    return [name for name in names if re.fullmatch(_SUMMARY, _snake(name))]
 
 
 def _first(names: Sequence[str], role: str) -> str | None:

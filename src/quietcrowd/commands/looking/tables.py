@@ -43,13 +43,14 @@ from quietcrowd.formats import read_table
 from quietcrowd.formats.answers import holds_comparisons, read_comparison_table
 from quietcrowd.formats.columns import Choice, resolve
 from quietcrowd.formats.contents import Contents, labels_by_task
-from quietcrowd.formats.kinds import FORMATS, Format
+from quietcrowd.formats.kinds import FORMATS, Format, formats_within
 from quietcrowd.formats.likely_columns import (
     Columns,
     Wide,
     columns_by_name,
     columns_by_values,
     likely_wide,
+    summaries,
 )
 from quietcrowd.formats.registry import holds_truths, read_columns, read_names
 from quietcrowd.formats.wide_tables import read_wide
@@ -60,6 +61,10 @@ def of_table(source: Source, kind: Format, given: Given) -> Findings:
     """Return what a table contains; `given` may name its columns."""
     names = tuple(read_names(source.path) or ())
     found = Findings(title=f"a table ({kind.title})", columns=names)
+    marked = (one for one in formats_within(FORMATS["csv"]) if one.is_marked(names))
+    platform = next((one for one in marked if one.name != "qualtrics"), None)
+    if platform is not None and kind.name in ("excel", "ods"):
+        return evolve(found, advice=f"{_WORKBOOK} {platform.title}. Save it as CSV in UTF-8.")
     try:
         return _of_rows(found, source, kind, given)
     except FormatError as error:
@@ -80,7 +85,11 @@ def _of_rows(found: Findings, source: Source, kind: Format, given: Given) -> Fin
     if len(known) == len(USUAL):
         return _long(found, source, kind, USUAL, given)
     if not known and kind.module != "jsonl":
-        read_table(path, USUAL)  # it raises if the first row is an answer
+        try:
+            read_table(path, USUAL)  # it raises if the first row is an answer
+        except FormatError as error:
+            if error.code != "formats.row-per-respondent":
+                raise
     return _with_other_names(found, source, kind)
 
 
@@ -152,8 +161,7 @@ def _with_other_names(found: Findings, source: Source, kind: Format) -> Findings
     if likely is not None and (survey is None or len(pc.unique(table[likely[0]])) < len(table)):
         return _suggested(found, source, kind, likely)
     if survey is not None:
-        winner = {"winner", "preferred", "preference"} & set(map(str.lower, found.columns))
-        return evolve(found, advice=_COMPARISONS) if winner else _of_wide(found, source, survey)
+        return _of_survey(found, source, survey)
     if (lists := of_lists(source)) is not None:
         return lists
     if ways := likely_wide(table):
@@ -163,9 +171,9 @@ def _with_other_names(found: Findings, source: Source, kind: Format) -> Findings
         return _suggested(found, source, kind, likely)
     return evolve(
         found,
-        advice="No columns have the names task, worker and label. If a row is an answer, name them "
-        "with --columns TASK,WORKER,LABEL. If a row is a worker or a task, use convert --wide with "
-        "--worker COLUMN or --task COLUMN. If the file has no workers, truths cannot be inferred.",
+        advice="Not all of the columns task, worker and label exist. If a row is an answer, name "
+        "them with --columns TASK,WORKER,LABEL. If a row is a worker or a task, use convert --wide "
+        "with --worker COLUMN or --task COLUMN. Without workers, truths cannot be inferred.",
     )
 
 
@@ -180,6 +188,15 @@ def _wide_rows(path: Path, **choice: Any) -> LongRows | None:
     with quiet(), suppress(QuietcrowdError):
         return read_wide(path, **choice)
     return None
+
+
+def _of_survey(found: Findings, source: Source, rows: LongRows) -> Findings:
+    """Add the answers of a wide table that needs no names of columns, without truths and times."""
+    if {"winner", "preferred", "preference"} & set(map(str.lower, found.columns)):
+        return evolve(found, advice=_COMPARISONS)
+    ignored = summaries(list(rows.questions))
+    chosen = {"ignore": options.join(ignored)} if ignored else {}
+    return _of_wide(found, source, _wide_rows(source.path, ignore=ignored) or rows, **chosen)
 
 
 def _of_wide(found: Findings, source: Source, rows: LongRows, **choice: str) -> Findings:
@@ -207,6 +224,7 @@ def _of_wide(found: Findings, source: Source, rows: LongRows, **choice: str) -> 
     )
 
 
+_WORKBOOK = "The columns of this workbook are those of"
 _COMPARISONS = (
     "Rows may be paired comparisons. If they are, use lab rank --non-private FILE with "
     "--columns WORKER,LEFT,RIGHT,LABEL."
