@@ -7,12 +7,13 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from attrs import evolve
 
 from quietcrowd.answers import Answers
 from quietcrowd.comparisons import COLUMNS, comparison_columns
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import AnswerError, FormatError
-from quietcrowd.formats.columns import Choice
+from quietcrowd.formats.columns import Choice, unanswered_in
 from quietcrowd.formats.decimals import with_decimal_points
 from quietcrowd.formats.headers import Name, are_numbers
 from quietcrowd.formats.registry import (
@@ -110,9 +111,11 @@ def read_found_answers(
     )
     task, worker, label = map(str, columns)
     try:
-        return Answers.from_frame(table, domain_of(table), task, worker, label, **options)
+        answers = Answers.from_frame(table, domain_of(table), task, worker, label, **options)
     except AnswerError as error:
         raise in_file(path, error, file_format, columns) from None
+    missing = answers.dropped.out_of_domain + unanswered_in(table)
+    return evolve(answers, dropped=evolve(answers.dropped, out_of_domain=missing))
 
 
 def decimal_mark(decimal: str | None, domain: Domain) -> str | None:

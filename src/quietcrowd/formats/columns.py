@@ -204,10 +204,12 @@ def transposed(rows: Iterable[Sequence[Any]], width: int) -> list[list[Any]]:
     return [[row[place] for row in listed] for place in range(width)]
 
 
-def answers_table(rows: Iterable[Sequence[Any]], *, several: bool = False) -> pa.Table:
+def answers_table(
+    rows: Iterable[Sequence[Any]], *, several: bool = False, unanswered: int = 0
+) -> pa.Table:
     """Return rows of task, worker, answer as in `label_column`, and time, as a table."""
     tasks, workers, answers, times = transposed(rows, 4)
-    return pa.table(
+    table = pa.table(
         {
             "task": text_column(tasks),
             "worker": text_column(workers),
@@ -215,6 +217,20 @@ def answers_table(rows: Iterable[Sequence[Any]], *, several: bool = False) -> pa
             TIME: time_column(times),
         }
     )
+    return with_unanswered(table, unanswered)
+
+
+_UNANSWERED = b"quietcrowd.unanswered"
+
+
+def with_unanswered(table: pa.Table, count: int) -> pa.Table:
+    """Note how many answers are not in a table because of what their workers did."""
+    return table.replace_schema_metadata({_UNANSWERED: str(count)})
+
+
+def unanswered_in(table: pa.Table) -> int:
+    """Return the count of `with_unanswered`; a report that is missing because of it shows it."""
+    return int((table.schema.metadata or {}).get(_UNANSWERED, 0))
 
 
 def in_named_order(table: pa.Table, task: str, worker: str) -> pa.Table:

@@ -31,6 +31,8 @@ def test_questions_of_an_array_are_tasks_and_who_answered_is_the_token(tmp_path)
     )
     with pytest.warns(DroppedRowsWarning, match=r"dropped rows: texts in 'Q1\[other\]': 1"):
         assert read(path) == [["a", "tok1", "yes"], ["a", "tok2", "yes"], ["b", "tok1", "no"]]
+    with pytest.warns(DroppedRowsWarning):
+        assert qc.read_answers(path, DOMAIN).dropped.out_of_domain == 1
 
 
 def test_without_tokens_the_number_of_a_response_says_who_answered(tmp_path):

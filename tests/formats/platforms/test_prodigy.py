@@ -5,7 +5,7 @@ import json
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.exceptions import DroppedRowsWarning, FormatError
+from quietcrowd.exceptions import AnswerError, DroppedRowsWarning, FormatError
 from quietcrowd.formats.columns import Choice
 from quietcrowd.formats.registry import read_table
 
@@ -50,6 +50,17 @@ def test_a_label_is_accepted_or_rejected(tmp_path):
     path = export(tmp_path / "a.jsonl", *[binary(*one) for one in given])
     with pytest.warns(DroppedRowsWarning, match="annotations with the answer 'ignore': 1"):
         assert rows(path) == [("-7", "ann", "accept"), ("-7", "bob", "reject")]
+
+
+def test_an_ignored_annotation_shows_in_the_reports(tmp_path):
+    path = export(
+        tmp_path / "a.jsonl", *[binary(7, *one) for one in (("a", "accept"), ("b", "ignore"))]
+    )
+    with pytest.warns(DroppedRowsWarning):
+        answers = qc.read_answers(path, DOMAIN)
+    assert answers.dropped.out_of_domain == 1
+    with pytest.raises(AnswerError, match="missing report reveals this"):
+        qc.RandomizedResponse(domain=DOMAIN, epsilon=1).randomize(answers)
 
 
 def test_a_list_in_json_is_read_too(tmp_path):

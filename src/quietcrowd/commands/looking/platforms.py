@@ -23,7 +23,7 @@ from quietcrowd.commands.looking.steps import steps_for
 from quietcrowd.exceptions import FormatError, QuietcrowdError
 from quietcrowd.formats import read_table
 from quietcrowd.formats.answers import read_truths
-from quietcrowd.formats.columns import Choice, QuestionError
+from quietcrowd.formats.columns import Choice, QuestionError, unanswered_in
 from quietcrowd.formats.contents import Contents, labels_by_task
 from quietcrowd.formats.kinds import Format
 
@@ -128,7 +128,8 @@ def read_contents(
             if error.code != "formats.lists-in-cells":
                 raise
             table = read_table(path, columns, file_format=kind.name, choice=choice, sets=True)
-    return Contents.of(select(path, table, columns).rename_columns(USUAL))
+    contents = Contents.of(select(path, table, columns).rename_columns(USUAL))
+    return evolve(contents, blanks=contents.blanks + unanswered_in(table))
 
 
 def select(path: Path, table: pa.Table, columns: Sequence[Any]) -> pa.Table:

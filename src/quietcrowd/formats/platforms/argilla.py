@@ -58,7 +58,7 @@ def read(path: Path, choice: Choice) -> pa.Table:
     if len(orders) > 1 and len({tuple(sorted(one)) for one in orders}) == 1:
         what = "a ranking, because all answers have these labels"
         raise unsupported(path, places[0], f"{rows[0][2]!r:.60}", what, _READ)
-    return answers_table(rows, several=choice.sets)
+    return answers_table(rows, several=choice.sets, unanswered=dropped)
 
 
 def _questions(record: Mapping[str, Any]) -> Iterator[str]:

@@ -54,8 +54,8 @@ _Record: TypeAlias = tuple[str, str, Mapping[str, Any]]
 def read(path: Path, choice: Choice) -> pa.Table:
     """Return one answer per text and annotator; the id of a text is the task.
 
-    Texts without a label are dropped with a warning: the export does not distinguish an annotator
-    who chose nothing from one who has not seen the text.
+    Texts without a label are dropped with a warning: the export does not show whether the annotator
+    has seen the text.
     """
     if choice.field is not None:
         raise FormatError("formats.platform-without-fields", path=path, name=NAME)
@@ -70,7 +70,7 @@ def read(path: Path, choice: Choice) -> pa.Table:
     warn_left_out(path, {"texts without a label": empty})
     if unnamed:
         warnings.warn(QuietcrowdWarning("formats.worker-of-file", path=path), stacklevel=2)
-    return answers_table(rows, several=choice.sets)
+    return answers_table(rows, several=choice.sets, unanswered=empty)
 
 
 def _records(path: Path) -> Iterator[_Record]:

@@ -21,6 +21,7 @@ from quietcrowd.formats.columns import (
     label_column,
     transposed,
     warn_left_out,
+    with_unanswered,
 )
 from quietcrowd.formats.files import replacing_bytes, sidecar, write_sidecar
 from quietcrowd.formats.jsonl import objects_in, read_records
@@ -51,7 +52,8 @@ def read(path: Path, choice: Choice) -> pa.Table:
     rows = [
         (key, who, _value(path, key, results, field), time) for key, who, results, time in given
     ]
-    return answers_of(path, field, rows, sets=choice.sets)
+    table = answers_of(path, field, rows, sets=choice.sets)
+    return with_unanswered(table, cancelled)
 
 
 def answers_of(path: Path, field: str, rows: list[Any], *, sets: bool) -> pa.Table:

@@ -69,7 +69,8 @@ def read(path: Path, choice: Choice) -> pa.Table:
     done = [label for label in mine if not label.skipped]
     warn_left_out(path, {"skipped labels": len(mine) - len(done)})
     rows = [_row(path, label, question) for label in done]
-    return answers_table(rows, several=any(isinstance(row[2], list) for row in rows))
+    several = any(isinstance(row[2], list) for row in rows)
+    return answers_table(rows, several=several, unanswered=len(mine) - len(done))
 
 
 def _labels(path: Path) -> Iterator[_Label]:

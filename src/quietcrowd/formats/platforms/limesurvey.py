@@ -21,7 +21,14 @@ import pyarrow.compute as pc
 
 from quietcrowd.exceptions import QuietcrowdWarning
 from quietcrowd.formats import csv
-from quietcrowd.formats.columns import TIME, Choice, choose_field, time_column, warn_left_out
+from quietcrowd.formats.columns import (
+    TIME,
+    Choice,
+    choose_field,
+    time_column,
+    warn_left_out,
+    with_unanswered,
+)
 
 NAME = "LimeSurvey responses"
 
@@ -93,7 +100,8 @@ def read(path: Path, choice: Choice) -> pa.Table:
             TIME: pa.concat_arrays([time_column(responses[date].to_pylist())] * len(answers)),
         }
     )
-    return rows if ticks else rows.filter(_filled(rows["label"]))
+    answered = rows if ticks else rows.filter(_filled(rows["label"]))
+    return with_unanswered(answered, len(rows) - len(answered))
 
 
 def _filled(column: Any) -> Any:

@@ -66,7 +66,8 @@ def read(path: Path, choice: Choice) -> pa.Table:
         label = _chosen(path, place, record) if field == _CHOICE else answer
         rows.append((task, worker, label, record.get("_timestamp")))
     warn_left_out(path, {f"annotations with the answer {one!r}": dropped[one] for one in dropped})
-    return answers_table(rows, several=choice.sets or multiple)
+    count = sum(dropped.values())
+    return answers_table(rows, several=choice.sets or multiple, unanswered=count)
 
 
 def _question(record: _Record) -> tuple[str, bool]:

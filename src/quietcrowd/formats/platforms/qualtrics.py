@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from quietcrowd.formats import csv
-from quietcrowd.formats.columns import Choice
+from quietcrowd.formats.columns import Choice, with_unanswered
 from quietcrowd.formats.wide_tables import rows_of
 
 NAME = "Qualtrics responses"
@@ -24,4 +24,4 @@ def read(path: Path, choice: Choice) -> pa.Table:
     table = csv.read(path, tuple(csv.names(path)))
     questions = None if choice.field is None else [choice.field]
     found = rows_of(path, table, questions=questions, rejected=choice.rejected, sets=choice.sets)
-    return found.table
+    return with_unanswered(found.table, found.empty)

@@ -17,6 +17,7 @@ from quietcrowd.formats.columns import (
     text_column,
     time_column,
     warn_left_out,
+    with_unanswered,
 )
 from quietcrowd.formats.forms import answer_table
 from quietcrowd.validation import parse_json
@@ -51,14 +52,17 @@ def read(path: Path, choice: Choice) -> pa.Table:
     others = tuple(name for name in (_STATUS, _SUBMITTED) if name in names)
     table = csv.read(path, (*key, _WORKER, f"{_OUTPUT}{field}", *others))
     table = table.append_column(_ROW, pa.array(range(len(table)), pa.int64()))
+    skipped = 0
     if _STATUS in others:
+        skipped = pc.sum(pc.equal(pc.utf8_upper(table[_STATUS]), "SKIPPED")).as_py() or 0
         table = _handed_in(path, table, rejected=choice.rejected)
     ids = {"task": _keys(path, table, key), "worker": table[_WORKER]}
     if _SUBMITTED in others:
         ids[TIME] = time_column(table[_SUBMITTED].to_pylist())
     places = [f"row {row}" for row in table[_ROW].to_pylist()]
     values = [_value(cell) for cell in table[f"{_OUTPUT}{field}"].to_pylist()]
-    return answer_table(path, ids, field, values, choice, places)
+    answers = answer_table(path, ids, field, values, choice, places)
+    return with_unanswered(answers, skipped)
 
 
 def read_truths(path: Path, choice: Choice) -> pa.Table:

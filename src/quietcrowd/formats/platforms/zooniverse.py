@@ -16,7 +16,14 @@ from attrs import frozen
 
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats import csv
-from quietcrowd.formats.columns import Choice, answers_table, id_text, label_text, warn_left_out
+from quietcrowd.formats.columns import (
+    Choice,
+    answers_table,
+    id_text,
+    label_text,
+    warn_left_out,
+    with_unanswered,
+)
 from quietcrowd.formats.questions import Question, choose_question
 from quietcrowd.validation import parse_json
 
@@ -47,10 +54,12 @@ def read(path: Path, choice: Choice) -> pa.Table:
     The worker is ``user_id`` or, if not logged in, ``user_name``. Answers that the export does not
     name are dropped with a warning.
     """
-    return _table(
+    answered, unnamed = _answered(path, _rows(path), choice)
+    rows = (
         (_task(path, row), _worker(path, row), label, row.cells.get("created_at") or None)
-        for row, label in _answered(path, _rows(path), choice)
+        for row, label in answered
     )
+    return with_unanswered(_table(rows), unnamed)
 
 
 def read_truths(path: Path, choice: Choice) -> pa.Table:
@@ -58,7 +67,7 @@ def read_truths(path: Path, choice: Choice) -> pa.Table:
     gold = [row for row in _rows(path) if (row.cells.get("gold_standard") or "").lower() == "true"]
     if not gold:
         raise FormatError("formats.gold-rows-missing", path=path)
-    answered = _answered(path, gold, choice)
+    answered, _ = _answered(path, gold, choice)
     known = ((_task(path, row), None, label, None) for row, label in answered if label is not None)
     table = _table(known).select(["task", "label"])
     if pa.types.is_list(table.schema.field("label").type):
@@ -112,8 +121,8 @@ def _flat(annotations: Any) -> Iterator[Annotation]:
             yield annotation
 
 
-def _answered(path: Path, rows: list[_Row], choice: Choice) -> list[tuple[_Row, Any]]:
-    """Return the label of each classification in the workflow of the question."""
+def _answered(path: Path, rows: list[_Row], choice: Choice) -> tuple[list[tuple[_Row, Any]], int]:
+    """Return the label of each classification in the question's workflow, and others' number."""
     counts = Counter(
         question
         for row in rows
@@ -127,8 +136,9 @@ def _answered(path: Path, rows: list[_Row], choice: Choice) -> list[tuple[_Row, 
     _check_readable(path, mine)
     labels = [(row, _label(path, row, questions)) for row in mine]
     named = [(row, label) for row, label in labels if label != _UNNAMED]
-    warn_left_out(path, {"answers that the export does not name": len(mine) - len(named)})
-    return named
+    unnamed = len(mine) - len(named)
+    warn_left_out(path, {"answers that the export does not name": unnamed})
+    return named, unnamed
 
 
 def _check_readable(path: Path, rows: list[_Row]) -> None:
