@@ -1,0 +1,1 @@
+"""Groups of workers with more agreement than the truths explain."""

@@ -1,0 +1,180 @@
+"""Groups of workers, found on one half of the tasks and confirmed on the other."""
+
+from typing import Any
+
+import numpy as np
+from attrs import evolve, frozen
+from scipy.special import stdtrit
+
+from quietcrowd.inference.labels.groups.agreement import Excess
+from quietcrowd.inference.labels.groups.candidates import FAR, LEAST_MEMBERS, NEAR, candidates
+from quietcrowd.inference.labels.groups.reports import Codes, Crowd, GroupReports, Mask
+
+MOST_GROUPS = 4
+"""Number of groups that are searched, one after another."""
+
+TESTED = 4
+"""Number of candidates of each half that the other half tests."""
+
+FALSE_GROUPS, FALSE_NAMES = 5e-4, 3e-3
+"""Nominal probabilities of a false group in each search, and that any worker is named falsely."""
+
+REFINEMENTS = 3
+"""Number of times that workers join or leave a set."""
+
+JOINS = 2.0
+"""t statistic of a worker's excess agreement above which the group's reports include its own."""
+
+LEAST_WORKERS, LEAST_TASKS = 12, 30
+"""Size of a crowd in which groups are searched."""
+
+RELATED, LEAST_SHARE = (0.15, 0.4), (0.45, 0.75)
+"""Explained fraction of a group's agreement, and the least share of excess that it then needs."""
+
+LEAST_CROWD = 0.08
+"""Agreement within the rest below which it is no crowd that shares a truth."""
+
+MARGIN = (0.33, 0.34, 0.5, 0.51), (0.05, 0.1, 0.1, 0.2)
+"""Fraction of the workers in a group, and by how much more they agree than the rest."""
+
+LEAST_GAP = 0.15
+"""Mean excess agreement of others with a group, as a fraction of that within it, above which the
+group is only the best part of the crowd."""
+
+LEAST_KNOWN, CERTAIN = 5, 3.0
+"""Number of known truths, and of standard errors, that decide between a group and its rest."""
+
+
+@frozen(kw_only=True, eq=False)
+class Group:
+    """Workers with more agreement than the truths explain.
+
+    `members` are codes of workers. In the model, their reports come from one source, and each
+    member follows it with the probability `following`. The agreement of each of the `named` is
+    certain; a flag names only them.
+    """
+
+    members: Codes
+    named: Codes
+    following: float
+
+
+def find_groups(reports: GroupReports, table: Any) -> tuple[Group, ...]:
+    """Return the groups of workers; `table` is the mean channel, at [answer, report]."""
+    if len(reports.draws) == 0:
+        return ()
+    codes, places = np.unique(reports.workers, return_inverse=True)
+    crowd = Crowd.of(
+        evolve(reports, workers=places.astype(np.int32)), np.asarray(table, float), len(codes)
+    )
+    if len(codes) < LEAST_WORKERS or len(crowd.first) < LEAST_TASKS or crowd.signal < 1e-6:
+        return ()
+    free = np.ones(len(codes), bool)
+    groups: list[Group] = []
+    while len(groups) < MOST_GROUPS:
+        found = _next_group(crowd, free)
+        if found is None:
+            break
+        members, named, following = found
+        free &= ~members
+        groups.append(Group(members=codes[members], named=codes[named], following=following))
+    return tuple(groups)
+
+
+def _next_group(crowd: Crowd, free: Mask) -> tuple[Mask, Mask, float] | None:
+    """Return the members and the named of the most certain group, and how often they follow."""
+    confirmed = [
+        (found, half)
+        for half in (crowd.first, ~crowd.first)
+        for found in _confirmed(crowd, half, free)
+    ]
+    seen: list[Mask] = []
+    for found, half in sorted(confirmed, key=lambda pair: -pair[0].t):
+        all_tasks = _refined(found, half | ~half, free, JOINS)
+        if all_tasks is None or any((all_tasks.members == old).all() for old in seen):
+            continue
+        seen.append(all_tasks.members)
+        other = _refined(found, ~half, free, 0.0)
+        other = other and Excess.of(crowd, half, other.members, other.rest)
+        if other is None or not _is_group((found, other), *all_tasks.nearer_to_truths()):
+            continue
+        _, t, tasks = all_tasks.membership
+        certain = stdtrit(np.maximum(tasks - 1, 2), 1.0 - FALSE_NAMES / len(free))
+        named = all_tasks.members & (t >= certain)
+        if named.sum() >= LEAST_MEMBERS:
+            within = np.mean([found.within, other.within])
+            return all_tasks.members, named, float(np.clip(np.sqrt(within), 0.3, 0.98))
+    return None
+
+
+def _confirmed(crowd: Crowd, search: Mask, free: Mask) -> list[Excess]:
+    """Return sets found on some tasks, with certain excess agreement on the others."""
+    sets: dict[bytes, Excess] = {}
+    for members, rest in candidates(crowd, search, free):
+        first = Excess.of(crowd, search, members, rest)
+        for one in (first, _refined(first, search, free, 0.0)):
+            if one is not None and _promising(one, 2.0):
+                sets.setdefault(one.members.tobytes(), one)
+    found = sorted(sets.values(), key=lambda one: -one.t)
+    tested = [Excess.of(crowd, ~search, one.members, one.rest) for one in found[:TESTED]]
+    level = 1.0 - FALSE_GROUPS / (2 * TESTED)
+    return [
+        one
+        for one in tested
+        if one is not None and _promising(one, float(stdtrit(one.tasks - 1, level)))
+    ]
+
+
+def _promising(excess: Excess, least: float) -> bool:
+    return excess.t >= least and excess.share > 0.25
+
+
+def _refined(excess: Excess | None, tasks: Mask, free: Mask, least: float) -> Excess | None:
+    """Return the comparison after workers with enough excess agreement have joined."""
+    found = excess and Excess.of(excess.crowd, tasks, excess.members, excess.rest)
+    for _ in range(REFINEMENTS):
+        if found is None:
+            break
+        near, t, count = found.membership
+        level = np.average(near[found.members], weights=np.sqrt(count[found.members]) + 1e-9)
+        members = free & (near > NEAR * level) & (t >= least) & (level > 0)
+        rest = free & (near < FAR * level) & (count > 0) & ~members
+        if min(members.sum(), rest.sum()) < LEAST_MEMBERS:
+            return None
+        found = Excess.of(found.crowd, tasks, members, rest)
+    return found
+
+
+def _is_group(halves: tuple[Excess, Excess], decided: float, known: int) -> bool:
+    """Return whether the members, and not the rest, follow a source that is not the truth.
+
+    Each of `halves` is measured on the tasks that did not choose its members; on the others, their
+    agreement would be too large. Known truths decide first. Reports alone cannot always decide:
+    ``docs/theory/groups-of-workers.md``.
+    """
+    sizes = [(one.within, one.rest_within, one.explained, one.share) for one in halves]
+    within, rest, explained, share = np.mean(sizes, axis=0)
+    error, rest_error = np.sqrt(np.sum([np.square(one.errors) for one in halves], axis=0)) / 2.0
+    if within > 1.1 + error or (known >= LEAST_KNOWN and decided < -1.0):
+        return False
+    if known >= LEAST_KNOWN and decided > CERTAIN and share >= LEAST_SHARE[0]:
+        return True
+    related = max(explained, 0.0) / max(within, 1e-9)
+    part = np.mean([one.members.mean() for one in halves])
+    margin = np.interp(part, *MARGIN) + np.hypot(error, rest_error)
+    around = np.mean([_others(one) for one in halves])
+    majority = part <= 0.75 and within >= 0.65 and related <= RELATED[0]
+    return bool(
+        share >= np.interp(related, RELATED, LEAST_SHARE)
+        and rest >= max(LEAST_CROWD, 3.0 * rest_error)
+        and within >= rest + margin
+        and around <= LEAST_GAP * within
+        and (part <= 0.5 or (majority and rest <= 0.5 + rest_error))
+    )
+
+
+def _others(excess: Excess) -> float:
+    """Return the mean excess agreement of other workers with the members."""
+    near, _, tasks = excess.membership
+    others = ~excess.members & (tasks > 0)
+    return float(near[others].mean()) if others.any() else 0.0
