@@ -23,13 +23,13 @@ def test_what_is_believed_at_first_is_probabilities(labels):
     state = prior_crowd(reports_of(labels), report_counts, None)
     assert state.communities.sum() + state.constants.sum() == pytest.approx(1.0)
     np.testing.assert_allclose(state.accuracies.sum(axis=2), 1.0)
-    np.testing.assert_allclose(state.mistakes.sum(axis=1), 1.0)
+    np.testing.assert_allclose(state.mistakes.sum(axis=2), 1.0)
     np.testing.assert_allclose(state.guesses.sum(), 1.0)
     np.testing.assert_allclose(np.exp(state.log_priors / integer_sums.ONE).sum(), 1.0)
     assert state.log_odds.shape == (7, labels, labels)
     assert (state.log_odds == state.votes).all()
     if labels > 1:
-        assert (np.diagonal(state.mistakes) == 0).all()
+        assert (np.diagonal(state.mistakes, axis1=1, axis2=2) == 0).all()
     if labels == 2:  # with even guesses a community's mean accuracy is its centre
         even = prior_crowd(reports_of(2), np.array([7, 7]), None)
         means = even.accuracies @ ACCURACIES

@@ -21,6 +21,13 @@ ACCURACY_STEPS = 24
 ACCURACIES = (np.arange(ACCURACY_STEPS) + 0.5) / ACCURACY_STEPS
 """Grid of a worker's accuracy for each label."""
 
+OPPOSED_STEPS, OPPOSED_COMMUNITIES = 9, 3
+"""Accuracies, and communities, of opposed workers, counted from the lowest."""
+
+PLACES = np.concatenate([ACCURACIES, ACCURACIES[:OPPOSED_STEPS]])
+"""The grid for more than two labels: the last places are opposed workers, who have their own
+distribution of mistakes."""
+
 CENTRES = np.array([0.15, 0.35, 0.5, 0.62, 0.74, 0.86, 0.95])
 """Mean accuracies of communities of workers, of two labels."""
 
@@ -81,8 +88,9 @@ class CrowdState(State):
     label], are expected log-probabilities, and `votes` the logarithms of expected probabilities,
     used by the last pass; both are in units of 2^-`FRACTION_BITS`. `constancy` is the probability
     that a worker always gives one label. `log_priors` are expected log-frequencies of the truths,
-    in units of 2^-32, `guesses` frequencies of the answers. `mistakes` is the distribution of wrong
-    answers by truth. For the others see `Crowd`.
+    in units of 2^-32, `guesses` frequencies of the answers. `mistakes`, at [opposed, truth,
+    answer], are the distributions of wrong answers of usual and of opposed workers. For the others
+    see `Crowd`.
     """
 
     log_odds: npt.NDArray[np.int32]
@@ -110,12 +118,13 @@ class CrowdState(State):
 
 
 def mean_accuracy(state: Any) -> float:
-    """Return how often workers agree with the apparent truth, except those with constant labels."""
-    frequencies = np.exp(state.log_priors / integer_sums.ONE)
-    each = (state.accuracies * ACCURACIES).sum(axis=-1)
-    right = (normalised(state.communities)[:, np.newaxis] * each).sum(axis=0) * frequencies
-    labels = len(frequencies)
-    return integer_sums.exact_sum(right, labels) / integer_sums.exact_sum(frequencies, labels)
+    """Return how often workers agree with the apparent truth, except those with constant labels.
+
+    It is rounded, so that the order of the labels has no effect.
+    """
+    frequencies = normalised(np.exp(state.log_priors / integer_sums.ONE))
+    each = state.accuracies @ PLACES[: state.accuracies.shape[-1]]
+    return round(float(normalised(state.communities) @ each @ frequencies), 6)
 
 
 def normalised(counts: Floats) -> Floats:
@@ -144,8 +153,20 @@ def prior_mistakes(guesses: Floats) -> Floats:
 
 
 def accuracies_of_blocks(guesses: Floats, blocks: Blocks) -> Floats:
-    """Return the prior of accuracies if the frequencies of each block sum to 1."""
-    return np.concatenate([prior_accuracies(guesses[block]) for block in blocks], axis=1)
+    """Return the prior of accuracies if the frequencies of each block sum to 1.
+
+    If there are more than two labels, it is on `PLACES`; a block of two has no opposed workers.
+    """
+    found = np.concatenate([prior_accuracies(guesses[block]) for block in blocks], axis=1)
+    if len(guesses) <= 2:
+        return found
+    opposed = np.zeros((*found.shape[:2], OPPOSED_STEPS))
+    for block in blocks:
+        if len(guesses[block]) > 2:
+            low = slice(0, OPPOSED_COMMUNITIES), block, slice(0, OPPOSED_STEPS)
+            opposed[low] = found[low]
+            found[low] = 0.0
+    return np.concatenate([found, opposed], axis=2)
 
 
 def mistakes_of_blocks(guesses: Floats, blocks: Blocks) -> Floats:
@@ -191,12 +212,16 @@ class PriorCounts(NamedTuple):
     mistakes: Floats
 
     @classmethod
-    def of(cls, guesses: Floats, blocks: Blocks = ALL) -> Self:
-        """Return the prior for the frequencies of labels among the answers, in each block."""
+    def of(cls, guesses: Floats, blocks: Blocks = ALL, *, opposed: bool = True) -> Self:
+        """Return the prior for the frequencies of labels among the answers, in each block.
+
+        Only labels have `opposed` workers.
+        """
+        accuracies = accuracies_of_blocks(guesses, blocks) if opposed else prior_accuracies(guesses)
         return cls(
             communities=PRIOR_WORKERS * prior_communities(),
             constants=PRIOR_WORKERS * prior_constants(len(guesses)),
-            accuracies=PRIOR_ACCURACIES * accuracies_of_blocks(guesses, blocks),
+            accuracies=PRIOR_ACCURACIES * accuracies,
             mistakes=PRIOR_MISTAKES * mistakes_of_blocks(guesses, blocks),
         )
 
@@ -250,7 +275,7 @@ def prior_crowd(
         communities=prior_communities(),
         constants=prior_constants(labels),
         accuracies=accuracies_of_blocks(guesses, blocks),
-        mistakes=mistakes_of_blocks(guesses, blocks),
+        mistakes=np.stack([mistakes_of_blocks(guesses, blocks)] * 2),
         truth_map=TruthMap.first(0, 0),
         updates=0,
     )

@@ -15,6 +15,7 @@ from quietcrowd.inference.labels.crowd import (
     CENTRES,
     FRACTION_BITS,
     LEAST,
+    PLACES,
     PRIOR_TASKS,
     CrowdState,
     CrowdTally,
@@ -30,10 +31,17 @@ MISTAKES_EVERY = 4
 """Period, in updates, of learning the distribution of mistakes, which doubles the work."""
 
 
+_USUAL, _OPPOSED = slice(0, ACCURACY_STEPS), slice(ACCURACY_STEPS, None)
+
+
+def _places(labels: int) -> Floats:
+    return PLACES if labels > 2 else ACCURACIES
+
+
 class Crowd(NamedTuple):
     """Distributions that all workers share.
 
-    `distributions`, at [channel, truth, place in `ACCURACIES`, report], and
+    `distributions`, at [channel, truth, place in `PLACES`, report], and
     `constant_distributions`, at [channel, label, report], are those of the reports of a worker with
     an accuracy, or with a constant label. The others are probabilities: of each of the `channels`,
     `communities` and `constants`, and of `accuracies` at [community, label, place].
@@ -69,12 +77,12 @@ class CrowdSums(NamedTuple):
     accuracies: npt.NDArray[np.int64]
 
     @classmethod
-    def zeros(cls, labels: int) -> Self:
+    def zeros(cls, labels: int, places: int = ACCURACY_STEPS) -> Self:
         """Return empty sums."""
         return cls(
             np.zeros(len(CENTRES), np.int64),
             np.zeros(labels, np.int64),
-            np.zeros((len(CENTRES), labels, ACCURACY_STEPS), np.int64),
+            np.zeros((len(CENTRES), labels, places), np.int64),
         )
 
 
@@ -84,8 +92,9 @@ def _distributions(reports: WorkerReports, mistakes: Floats) -> tuple[Floats, Fl
     Shapes are (kinds, channels, labels, places, reports) and (kinds, channels, labels, reports).
     """
     tables = reports.tables[:, :, :, np.newaxis]
-    wrong = (mistakes @ reports.tables)[:, :, :, np.newaxis]
-    right = ACCURACIES[:, np.newaxis]
+    usual, opposed = (mistakes[:, np.newaxis, np.newaxis] @ reports.tables)[..., np.newaxis, :]
+    right = _places(reports.labels)[:, np.newaxis]
+    wrong = np.where(np.arange(len(right))[:, np.newaxis] < ACCURACY_STEPS, usual, opposed)
     distributions = right * tables + (1.0 - right) * wrong
     constant_distributions = constant_answers(reports.labels, reports.blocks) @ reports.tables
     return (
@@ -120,7 +129,8 @@ def _look(
     constancy = np.empty(reports.workers + 1)
     distributions, constant_distributions = _distributions(reports, state.mistakes)
     logs, constant_logs = np.log(distributions), np.log(constant_distributions)
-    sums, aside = CrowdSums.zeros(labels), CrowdSums.zeros(labels)
+    places = len(_places(labels))
+    sums, aside = CrowdSums.zeros(labels, places), CrowdSums.zeros(labels, places)
     expected = np.zeros(distributions.shape if mistakes_too else (kinds, 0, 0, 0, 0), np.int64)
     not_asked = np.zeros((0, 0, 0, 0), np.int64)
     nobody = np.zeros(labels * reports.reports, np.int64)
@@ -165,10 +175,13 @@ def _learned_mistakes(
     """Return the most probable distribution of mistakes, given expected reports by accuracy."""
     distributions, _ = _distributions(reports, state.mistakes)
     per_distribution = expected / reports.report_unit / distributions
-    wrong = ((1.0 - ACCURACIES)[:, np.newaxis] * per_distribution).sum(axis=3)
-    by_answer = (wrong @ np.swapaxes(reports.tables, 2, 3)).sum(axis=(0, 1))
-    share: Floats = state.mistakes * by_answer
-    return normalised(share + prior)
+    wrong = (1.0 - _places(reports.labels))[:, np.newaxis] * per_distribution
+    learned = []
+    for mistakes, places in zip(state.mistakes, (_USUAL, _OPPOSED), strict=True):
+        of_places = wrong[:, :, :, places].sum(axis=3)
+        by_answer = (of_places @ np.swapaxes(reports.tables, 2, 3)).sum(axis=(0, 1))
+        learned.append(normalised(mistakes * by_answer + prior))
+    return np.stack(learned)
 
 
 def penalty(state: Any, prior: PriorCounts) -> float:

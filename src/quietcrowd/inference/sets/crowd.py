@@ -260,7 +260,7 @@ def learn_sets(
     Mistakes are learned from the same sweep as the workers, so the objective may then fall a
     little.
     """
-    prior = PriorCounts.of(state.guesses)
+    prior = PriorCounts.of(state.guesses, opposed=False)
     seen, sums, evidence = _look(units, distribution, tally, state, unit)
     classes = tally.classes / unit
     if frequencies is None:
