@@ -8,9 +8,8 @@ order.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property, partial
+from collections.abc import Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -21,34 +20,22 @@ from attrs import evolve, field, frozen
 from quietcrowd.answer_errors import (
     ADVICE,
     AdviceName,
-    answered_twice,
-    is_id_type,
-    outside_domain,
-    plain_type,
 )
+from quietcrowd.answer_rows import encoded_rows
 from quietcrowd.comparisons import SIDES, SIDES_AND_TIE, Ties, comparison_rows
-from quietcrowd.domains import Domain, FiniteDomain, Interval
+from quietcrowd.domains import Domain, Interval
 from quietcrowd.exceptions import AnswerError, NoiseIgnoredWarning, ParameterError
 from quietcrowd.frames import (
-    ALIASES,
     Backend,
     Duplicates,
-    as_frame,
-    collected,
-    column_of,
-    dictionary_codes,
-    first_or_last,
     mark_of,
     offsets_of,
-    positions_by_text,
     sort_rows,
     to_native,
-    with_usual_names,
 )
-from quietcrowd.intake import MISSING, Intake, check_ids
+from quietcrowd.intake import MISSING, Intake
 from quietcrowd.several_labels import label_set_rows, one_task_per_label
 from quietcrowd.task_options import TaskOptions, outside_options
-from quietcrowd.times import TIME_NAMES, order_by_time
 from quietcrowd.validation import check_choice
 
 if TYPE_CHECKING:
@@ -235,62 +222,29 @@ class Answers:
         check_choice("duplicates", duplicates, ("error", "first", "last"))
         check_choice("out_of_domain", out_of_domain, ("error", "skip"))
         check_choice("advice", advice, list(ADVICE))
-        wanted, ways = (*_meant(task, worker, label), *TIME_NAMES), ADVICE[advice]
-        native = as_frame(collected(frame, wanted))
-        if (task, worker, label) == tuple(ALIASES):
-            native = with_usual_names(native)
-        raw = {name: column_of(native, name, ways.column) for name in (task, worker, label)}
-        all_listed = tasks is not None and workers is not None
-        if not len(native) and not all_listed:
-            raise AnswerError("answers.no-answer", advice=ways.empty)
         intake = None if advice == "reports" else Intake(missing)
-        (task_codes, task_ids), (worker_codes, worker_ids), (labels, values, inside) = (
-            _side_by_side(
-                partial(_encode_ids, intake, raw[task], task, tasks),
-                partial(_encode_ids, intake, raw[worker], worker, workers),
-                partial(_encode_labels, intake, raw[label], label, domain),
-            )
-        )
+        names, lists = (task, worker, label), (tasks, workers)
+        rows = encoded_rows(frame, names, lists, domain, intake, advice)
         if listed is not None:
-            listed = listed.take(task_ids, task_codes)
-            inside &= listed.positions(task_codes, values) >= 0
-        skipped = int(len(inside) - inside.sum())
+            listed = listed.take(rows.tasks, rows.task_codes)
+            rows.inside[listed.positions(rows.task_codes, rows.values) < 0] = False
+        skipped = int(len(rows.inside) - rows.inside.sum())
         if skipped and out_of_domain == "error":
-            row = int(np.argmin(inside))
-            if listed is not None and labels[row].as_py() is not None:
-                where = row, task, int(task_codes[row])
-                raise outside_options(labels, label, where, listed, advice=advice)
-            raise outside_domain(labels, label, row, domain, advice=advice, raw=raw[label])
-        if skipped == len(inside) and not all_listed:
+            raise rows.outside(domain, listed, advice)
+        if skipped == len(rows.inside) and None in lists:
             raise AnswerError("answers.all-outside-domain", domain=domain.describe())
-        if skipped:
-            task_codes, worker_codes = task_codes[inside], worker_codes[inside]
-            values = values[inside]
-        order, sorted_tasks, sorted_workers = sort_rows(
-            task_codes, worker_codes, len(task_ids), len(worker_ids)
-        )
-        keep = first_or_last(sorted_tasks, sorted_workers, duplicates)
-        repeated = int(len(keep) - keep.sum())
-        if repeated and duplicates == "error":
-            second = int(np.argmin(keep))
-            row, other = np.flatnonzero(inside)[order[[second, second - 1]]].tolist()
-            ids = raw[task][row].as_py(), raw[worker][row].as_py()
-            raise answered_twice((task, worker), ids, (other, row), repeated, advice=advice)
-        if repeated:
-            first = first_or_last(sorted_tasks, sorted_workers, "first")
-            order = order[order_by_time(native, np.flatnonzero(inside)[order], first)]
-            order, sorted_tasks = order[keep], sorted_tasks[keep]
-            sorted_workers = sorted_workers[keep]
+        order, sorted_tasks, sorted_workers, repeated = rows.ordered(duplicates, advice)
         if intake is not None:
             intake.warn()
-        _warn_of_reports(native)
+        if mark_of(rows.frame) is not None:
+            warnings.warn(NoiseIgnoredWarning("answers.reports-read-as-answers"), stacklevel=2)
         return cls(
             domain=domain,
-            tasks=task_ids,
-            workers=worker_ids,
-            offsets=offsets_of(sorted_tasks, len(task_ids)),
+            tasks=rows.tasks,
+            workers=rows.workers,
+            offsets=offsets_of(sorted_tasks, len(rows.tasks)),
             worker_codes=sorted_workers,
-            values=values[order],
+            values=rows.values[order],
             dropped=DroppedRows(duplicates=repeated, out_of_domain=skipped),
             options=listed,
         )
@@ -677,76 +631,6 @@ class Answers:
             },
             backend,
         )
-
-
-def _meant(*names: str) -> list[str]:
-    return [*names, *(other for name in names for other in ALIASES.get(name, ()))]
-
-
-def _warn_of_reports(frame: Any) -> None:
-    mark = mark_of(frame)
-    if mark is not None:
-        warnings.warn(
-            NoiseIgnoredWarning("answers.reports-read-as-answers"),
-            stacklevel=3,
-        )
-
-
-def _side_by_side(*readers: Callable[[], Any]) -> list[Any]:
-    """Call the readers in parallel threads; Arrow and NumPy release the GIL."""
-    with ThreadPoolExecutor(len(readers)) as pool:
-        return [reading.result() for reading in [pool.submit(reader) for reader in readers]]
-
-
-def _encode_labels(
-    intake: Intake | None, column: pa.ChunkedArray, name: str, domain: Domain
-) -> tuple[pa.ChunkedArray, npt.NDArray[Any], npt.NDArray[np.bool_]]:
-    if intake is not None:
-        known = domain.labels if isinstance(domain, FiniteDomain) else ()
-        column = intake.labels(column, name, known)
-    return column, *domain.encode(column)
-
-
-def _encode_ids(
-    intake: Intake | None, column: pa.ChunkedArray, name: str, known: Iterable[Any] | None
-) -> tuple[npt.NDArray[np.int32], pa.Array]:
-    listed = None if known is None else _listed_ids(known, name)
-    if not len(column) and listed is not None:
-        return np.zeros(0, np.int32), listed
-    if intake is None:
-        check_ids(column, name)
-    else:
-        column = intake.ids(column, name, listed)
-    codes, ids = dictionary_codes(column)
-    ids = ids.cast(plain_type(ids.type))
-    if listed is None:
-        return codes, ids
-    positions = positions_by_text(ids, listed)
-    if (positions < 0).any():
-        stranger = int(np.argmin(positions))
-        row = int(np.argmax(codes == stranger))
-        raise AnswerError(
-            "answers.id-not-in-list",
-            row=row,
-            name=name,
-            value=ids[stranger].as_py(),
-            count=len(listed),
-        )
-    return positions.astype(np.int32)[codes], listed
-
-
-def _listed_ids(known: Iterable[Any], name: str) -> pa.Array:
-    """Convert listed ids to an array with a type that is independent of private answers."""
-    try:
-        listed = pa.array(list(known))
-    except (pa.ArrowException, OverflowError) as error:
-        raise AnswerError("answers.ids-of-several-types", name=name, error=error) from None
-    if len(listed) and not is_id_type(listed.type):
-        raise AnswerError("answers.list-of-wrong-type", name=name, type=listed.type)
-    listed = listed.cast(plain_type(listed.type))
-    if len(listed.unique()) < len(listed) or listed.null_count:
-        raise AnswerError("answers.list-not-unique", name=name)
-    return listed
 
 
 def _in_order(positions: npt.NDArray[Any]) -> bool:

@@ -11,6 +11,7 @@ from unicodedata import normalize
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 from attrs import evolve
 
 from quietcrowd.answer_errors import plain_type
@@ -54,8 +55,10 @@ def label_set_rows(
     way_out = "Name the columns with task=, worker= and label=."
     columns = {name: column_of(native, name, way_out) for name in names}
     label = names[2]
-    intake = Intake(missing)
-    cells = _cells(columns[label], label, known, intake)
+    intake, cells = Intake(missing), columns[label]
+    if len(cells) and pa.types.is_string(plain_type(cells.type)):
+        cells = intake.sets(cells, label, known)
+    cells = cells.combine_chunks()
     lost = cells.is_null().to_numpy(zero_copy_only=False)
     if lost.any() and lost.all():
         raise AnswerError("several-labels.sets-missing", name=label)
@@ -99,11 +102,6 @@ def _check_labels(labels: Any, separator: Any) -> tuple[str, ...]:
     return known
 
 
-def _cells(column: pa.ChunkedArray, name: str, known: tuple[str, ...], intake: Intake) -> pa.Array:
-    text = len(column) and pa.types.is_string(plain_type(column.type))
-    return (intake.sets(column, name, known) if text else column).combine_chunks()
-
-
 def _warn_of_cells(cells: pa.Array, name: str) -> None:
     """Warn of missing sets and of empty texts."""
     if cells.null_count:
@@ -111,8 +109,6 @@ def _warn_of_cells(cells: pa.Array, name: str) -> None:
             DroppedRowsWarning("several-labels.sets-dropped", name=name, count=cells.null_count),
             stacklevel=4,
         )
-    import pyarrow.compute as pc
-
     empty = pc.sum(pc.equal(cells, "")).as_py() if pa.types.is_string(cells.type) else 0
     if empty:
         warnings.warn(
@@ -129,30 +125,22 @@ def _which_labels(
     intake: Intake,
 ) -> npt.NDArray[np.bool_]:
     """Return a mask of the labels of each cell; `numbers` are the rows in messages."""
-    import pyarrow.compute as pc
-
     rows, given = _given_labels(cells, known, separator, name, numbers)
     given = intake.members(pa.chunked_array([given]), name, known, numbers[rows].tolist())
     places = pc.index_in(given, pa.array(known, pa.string()))
     places = places.fill_null(-1).to_numpy().astype(np.intp)
     if (places < 0).any():
         stranger = int(np.argmin(places))
+        row, value, labels = numbers[rows[stranger]], given[stranger].as_py(), map(repr, known)
         raise AnswerError(
-            "several-labels.label-unknown",
-            row=numbers[rows[stranger]],
-            name=name,
-            value=given[stranger].as_py(),
-            known=", ".join(map(repr, known)),
+            "several-labels.label-unknown", row=row, name=name, value=value, known=", ".join(labels)
         )
     counts = np.bincount(rows * len(known) + places, minlength=len(cells) * len(known))
     if counts.max(initial=0) > 1:
-        row, place = divmod(int(np.argmax(counts > 1)), len(known))
+        place, label = divmod(int(np.argmax(counts > 1)), len(known))
+        row, twice, most = numbers[place], known[label], counts.max()
         raise AnswerError(
-            "several-labels.label-given-twice",
-            row=numbers[row],
-            name=name,
-            known=known[place],
-            count=counts.max(),
+            "several-labels.label-given-twice", row=row, name=name, known=twice, count=most
         )
     return (counts > 0).reshape(len(cells), len(known))
 
@@ -164,8 +152,6 @@ def _given_labels(
     name: str,
     numbers: npt.NDArray[np.intp],
 ) -> Held:
-    import pyarrow.compute as pc
-
     types, kind = pa.types, column.type
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
         if separator is not None:

@@ -95,22 +95,22 @@ def named_times(names: Sequence[str]) -> str | None:
 def order_by_time(
     frame: nw.DataFrame[Any], rows: npt.NDArray[np.intp], first: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.intp]:
-    """Return the order of `rows` that sorts repeated answers by a column of `TIME_NAMES`.
+    """Return `rows` with repeated answers in the order of a column of `TIME_NAMES`.
 
     `first` is a mask of the rows that begin the answers of a worker to a task.
     """
     name = named_times(frame.columns)
     if name is None:
-        return np.arange(len(rows))
+        return rows
     groups = np.cumsum(first)
     repeated = np.bincount(groups)[groups] > 1
     column = column_of(frame, name).take(pa.array(rows[repeated]))
     times = times_to_compare(column.to_pylist(), name)
     if times is None:
-        return np.arange(len(rows))
+        return rows
     sent = np.zeros(len(rows))
     sent[repeated] = times
-    return np.lexsort((sent, groups))
+    return rows[np.lexsort((sent, groups))]
 
 
 def _is_month_first(values: Sequence[Any]) -> bool:

@@ -48,6 +48,13 @@ def resolve(path: Path, names: Sequence[str], wanted: Sequence[str]) -> dict[str
     return found
 
 
+def has_byte(column: pa.ChunkedArray, byte: str) -> bool:
+    """Return whether the memory of a column of texts has a byte; it is fast if none has it."""
+    buffers = (chunk.buffers()[2] for chunk in column.chunks)
+    held = (np.frombuffer(buffer, np.uint8) for buffer in buffers if buffer is not None)
+    return any((one == ord(byte)).any() for one in held)
+
+
 def check_once(path: Path, names: Sequence[str], wanted: Sequence[str]) -> None:
     """Raise FormatError if a wanted column is repeated."""
     for name in wanted:

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from quietcrowd.exceptions import FormatError, QuietcrowdWarning
-from quietcrowd.formats.columns import resolve
+from quietcrowd.formats.columns import has_byte, resolve
 from quietcrowd.formats.dialects import Dialect, dialect_of, numbered_rows, usual_delimiter
 from quietcrowd.formats.files import check_utf8, is_packed, replacing_bytes, sidecar, write_sidecar
 from quietcrowd.formats.headers import Name, are_numbers, check_header, numbered_columns
@@ -90,8 +90,10 @@ def _tidied(table: pa.Table, path: Path, dialect: Dialect, header: int) -> pa.Ta
 def _check_quotes(path: Path, table: pa.Table, dialect: Dialect) -> None:
     """Warn of a cell with lines that look like rows; raise FormatError if it never ends."""
     for name, column in zip(table.column_names, table.columns, strict=True):
+        if not has_byte(column, "\n"):
+            continue
         broken = pc.fill_null(pc.match_substring(column, "\n"), False)
-        for row in np.flatnonzero(broken) if pc.any(broken).as_py() else ():
+        for row in np.flatnonzero(broken):
             lines = column[int(row)].as_py().split("\n")[1:]
             if not any(line.count(dialect.delimiter) == len(dialect.header) - 1 for line in lines):
                 continue
@@ -245,7 +247,7 @@ def unguard(table: pa.Table) -> pa.Table:
     quoted = [
         place
         for place, column in enumerate(table.columns)
-        if _is_text(column) and pc.any(pc.starts_with(column, "'")).as_py()
+        if _is_text(column) and has_byte(column, "'") and _first_characters(column, "^'")
     ]
     formulas = (cell for column in table.columns for cell in _formulas(column))
     if not quoted or not all(cell.startswith("'") for cell in formulas):

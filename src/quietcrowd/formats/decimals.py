@@ -5,7 +5,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from quietcrowd.answer_errors import plain_type
 from quietcrowd.exceptions import FormatError
+from quietcrowd.formats.columns import has_byte
 from quietcrowd.validation import check_choice
 
 _COMMA = r"^\s*[+-]?(\d+,\d*|,\d+)\s*$"
@@ -28,11 +30,11 @@ def with_decimal_points(
     error. A point leaves texts as they are.
     """
     check_choice("decimal", decimal, (None, ".", ","))
-    if decimal == "." or not _is_text(column.type):
+    if decimal == "." or not pa.types.is_string(plain_type(column.type)):
         return column
     if decimal == ",":
         _check_no_thousands(path, column, name, _THOUSANDS)
-    if not _has_comma(column):
+    if not has_byte(column, ","):
         return column
     if decimal == ",":
         commas = pc.match_substring_regex(column, _COMMA)
@@ -58,13 +60,3 @@ def _first_match(column: pa.ChunkedArray, pattern: str) -> int:
     """Return the first row that matches a pattern, or -1."""
     found = pc.match_substring_regex(column, pattern)
     return pc.index(found, pa.scalar(True)).as_py()  # type: ignore[no-any-return]
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def _has_comma(column: pa.ChunkedArray) -> bool:
-    """Search the bytes, because a text with a comma is rare."""
-    buffers = (chunk.buffers()[2] for chunk in column.chunks)
-    return any(buffer is not None and b"," in buffer.to_pybytes() for buffer in buffers)
