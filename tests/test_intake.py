@@ -126,6 +126,13 @@ def test_lists_and_objects_are_no_values(cell, column):
         qc.MajorityVote().fit(frame)
 
 
+def test_a_label_of_the_domain_may_have_another_form():
+    frame = frame_of(("p", "a", "\u00e9"), ("q", "b", "e\u0301"), ("r", "b", "x"))
+    domain = qc.Categorical(["e\u0301", "x"])
+    with pytest.warns(ChangedValuesWarning, match="is read as"):
+        assert qc.Answers.from_frame(frame, domain).values.tolist() == [0, 0, 1]
+
+
 def test_a_label_of_the_domain_may_be_a_list():
     frame = frame_of(("p", "a", "[1]"), ("q", "b", "[2]"))
     answers = qc.Answers.from_frame(frame, qc.Categorical(["[1]", "[2]"]))

@@ -150,9 +150,11 @@ class Intake:
         texts: dict[int, str] = {}
         unclean = list(_cleaned(values))
         kept = _texts_of(known) if unclean else frozenset()
-        for place, old, new in unclean:
+        written = {unicodedata.normalize("NFC", text): text for text in kept}
+        for place, old, clean in unclean:
             if old in kept:
                 continue
+            new = clean if clean in kept else written.get(clean, clean)
             if set_marks is None and new not in self._marks and _STRUCTURED.fullmatch(new):
                 row = rows[_row_of(column, place)]
                 raise AnswerError("answers.cell-structured", row=row, name=name, value=new)

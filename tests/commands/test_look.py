@@ -578,3 +578,9 @@ def test_a_workbook_of_a_platform(looked, tmp_path):
     }
     write_table(pa.table(cells), path)
     assert looked(path)["commands"][0].endswith("answers.csv --wide")
+
+
+def test_a_question_of_a_wide_table_is_chosen(looked, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("Timestamp,Cat?,Dog?\n2024/01/01,Yes,No\n2024/01/02,No,No\n")
+    assert looked(path, "--question", "Dog?")["commands"][0].endswith("--wide --questions 'Dog?'")

@@ -52,6 +52,17 @@ def test_a_header_is_not_read_as_an_answer(tmp_path):
     (tmp_path / "a.csv").write_text("Task,worker,label\na,u,yes\n")
     with pytest.raises(FormatError, match="the first row contains 'Task' and 'worker' and 'label'"):
         qc.read_answers(tmp_path / "a.csv", DOMAIN, 1, 2, 3)
+    (tmp_path / "a.csv").write_text("item,rater,val\na,u,yes\n")
+    with pytest.raises(FormatError, match="the first row contains 'item' and 'rater'"):
+        qc.read_answers(tmp_path / "a.csv", DOMAIN, 1, 2, 3)
+
+
+@pytest.mark.parametrize("columns", [(1, 2, 3), ("task", "worker", "label")])
+@pytest.mark.parametrize("row", ["q1 ann yes", "q1::ann::yes"])
+def test_columns_separated_by_spaces_are_named(tmp_path, columns, row):
+    (tmp_path / "a.txt").write_text(f"{row}\n" * 2)
+    with pytest.raises(FormatError, match=r"separated by commas, .* but the first row is 'q1"):
+        qc.read_answers(tmp_path / "a.txt", DOMAIN, *columns)
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TypeAlias
 
 from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.formats.likely_columns import is_usual_name
 from quietcrowd.header_rows import MOST_ROWS
 
 Name: TypeAlias = str | int
 """A column's name, or its number from 1 in a table without a header."""
 
 _NUMBER = re.compile(r"\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*", re.ASCII)
-_USUAL = frozenset(("task", "worker", "label", "taskid", "workerid", "performer", "answer"))
 
 
 def are_numbers(wanted: Sequence[Name]) -> bool:
@@ -26,6 +26,7 @@ def are_numbers(wanted: Sequence[Name]) -> bool:
 
 def numbered_columns(path: Path, first: Sequence[str], wanted: Sequence[Name]) -> dict[str, int]:
     """Return places from 0 of columns by number; `first` is the first row of the table."""
+    _check_separated(path, [first], len(wanted))
     places = {}
     for number in wanted:
         if isinstance(number, bool) or not 1 <= int(number) <= len(first):
@@ -35,7 +36,7 @@ def numbered_columns(path: Path, first: Sequence[str], wanted: Sequence[Name]) -
         places[str(number)] = int(number) - 1
     if len(places) < len(wanted):
         raise ParameterError("formats.column-number-twice", wanted=", ".join(map(str, wanted)))
-    usual = [cell for cell in first if cell.strip().lower() in _USUAL]
+    usual = [cell for cell in first if is_usual_name(cell)]
     if len(usual) > 1:
         raise FormatError("formats.header-found", path=path, names=" and ".join(map(repr, usual)))
     return places
@@ -59,6 +60,7 @@ def check_header(
     rows = list(islice(below, _MOST_COMPARED))
     if any(cell.lstrip().startswith('{"ImportId"') for row in rows[:MOST_ROWS] for cell in row):
         raise FormatError("formats.row-per-respondent", path=path)
+    _check_separated(path, [header, *rows], wanted)
     if filled and rows and (len(filled) == 1 < wanted or len(header) < len(rows[0])):
         raise FormatError("formats.title-above", path=path, cells=", ".join(map(repr, filled)))
     repeated = any(
@@ -66,6 +68,13 @@ def check_header(
     )
     if repeated or (filled and all(map(_is_number, filled))):
         raise FormatError("formats.header-missing", path=path, cells=", ".join(map(repr, filled)))
+
+
+def _check_separated(path: Path, rows: Sequence[Sequence[str]], wanted: int) -> None:
+    """Raise FormatError if all rows have one cell with several parts."""
+    parts = [max(row[0].split(), row[0].split("::"), key=len) for row in rows if len(row) == 1]
+    if len(parts) == len(rows) and all(1 < wanted <= len(one) == len(parts[0]) for one in parts):
+        raise FormatError("formats.separated-otherwise", path=path, row=rows[0][0])
 
 
 def _is_number(text: str) -> bool:

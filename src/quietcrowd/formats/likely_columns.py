@@ -117,6 +117,11 @@ def summaries(names: Sequence[str]) -> list[str]:
     return [name for name in names if re.fullmatch(_SUMMARY, _snake(name))]
 
 
+def is_usual_name(name: str) -> bool:
+    """Return whether a text is a usual name of a column of tasks, workers or labels."""
+    return any(_is_like(name.strip(), role) for role in _ORDER)
+
+
 def _first(names: Sequence[str], role: str) -> str | None:
     return next((name for name in names if _is_like(name, role)), None)
 

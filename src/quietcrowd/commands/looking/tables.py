@@ -90,7 +90,7 @@ def _of_rows(found: Findings, source: Source, kind: Format, given: Given) -> Fin
         except FormatError as error:
             if error.code != "formats.row-per-respondent":
                 raise
-    return _with_other_names(found, source, kind)
+    return _with_other_names(found, source, kind, given.get("question"))
 
 
 def _long(
@@ -154,14 +154,16 @@ def _suggested(found: Findings, source: Source, kind: Format, likely: Columns) -
     )
 
 
-def _with_other_names(found: Findings, source: Source, kind: Format) -> Findings:
+def _with_other_names(
+    found: Findings, source: Source, kind: Format, question: str | None
+) -> Findings:
     """Find out whether a table has a row per answer, per worker or per task."""
     table, survey = read_columns(source.path), _wide_rows(source.path)
     likely = columns_by_name(table)
     if likely is not None and (survey is None or len(pc.unique(table[likely[0]])) < len(table)):
         return _suggested(found, source, kind, likely)
     if survey is not None:
-        return _of_survey(found, source, survey)
+        return _of_survey(found, source, survey, question)
     if (lists := of_lists(source)) is not None:
         return lists
     if ways := likely_wide(table):
@@ -190,13 +192,15 @@ def _wide_rows(path: Path, **choice: Any) -> LongRows | None:
     return None
 
 
-def _of_survey(found: Findings, source: Source, rows: LongRows) -> Findings:
+def _of_survey(found: Findings, source: Source, rows: LongRows, question: str | None) -> Findings:
     """Add the answers of a wide table that needs no names of columns, without truths and times."""
     if {"winner", "preferred", "preference"} & set(map(str.lower, found.columns)):
         return evolve(found, advice=_COMPARISONS)
+    if question is not None and (chosen := _wide_rows(source.path, questions=[question])):
+        return _of_wide(found, source, chosen, questions=options.join([question]))
     ignored = summaries(list(rows.questions))
-    chosen = {"ignore": options.join(ignored)} if ignored else {}
-    return _of_wide(found, source, _wide_rows(source.path, ignore=ignored) or rows, **chosen)
+    others = {"ignore": options.join(ignored)} if ignored else {}
+    return _of_wide(found, source, _wide_rows(source.path, ignore=ignored) or rows, **others)
 
 
 def _of_wide(found: Findings, source: Source, rows: LongRows, **choice: str) -> Findings:
