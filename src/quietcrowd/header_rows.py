@@ -37,7 +37,8 @@ def header_rows(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> tuple[in
         for name, cell in zip(names, row, strict=True)
         if _DATE.fullmatch(name)
     ]
-    return int(bool(dates) and all(map(_is_text, dates))), {}
+    texts = [isinstance(cell, str) and re.fullmatch(r"\s*[^\s\d]\D*", cell) for cell in dates]
+    return int(bool(dates) and all(texts)), {}
 
 
 def without_header_rows(table: pa.Table) -> tuple[pa.Table, int]:
@@ -46,10 +47,6 @@ def without_header_rows(table: pa.Table) -> tuple[pa.Table, int]:
     rows = zip(*(column.slice(0, MOST_ROWS).to_pylist() for column in columns), strict=True)
     skipped, _ = header_rows([str(place) for place in range(len(columns))], rows)
     return table.slice(skipped), skipped
-
-
-def _is_text(cell: Any) -> bool:
-    return isinstance(cell, str) and bool(cell.strip()) and not re.search(r"\d", cell)
 
 
 def _import_id(cell: Any) -> Mapping[str, Any] | None:

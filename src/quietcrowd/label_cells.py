@@ -67,7 +67,9 @@ def listed_labels(cell: str, labels: Sequence[str] = ()) -> Sequence[str] | None
     if not (cell.startswith("[") and cell.endswith("]")) or cell in labels:
         return None
     found = parse_list(cell)
-    return [str(one) for one in found] if found is not None and all(map(_is_label, found)) else None
+    if found is None or any(type(one) not in (str, int) for one in found):
+        return None
+    return list(map(str, found))
 
 
 def parse_list(text: str) -> list[Any] | None:
@@ -102,10 +104,6 @@ def _parse_python(text: str) -> Any:
     return ast.literal_eval(
         " ".join(f"{one.string}{comma}" for one, comma in zip(parts, commas, strict=True))
     )
-
-
-def _is_label(value: Any) -> bool:
-    return isinstance(value, str | int) and not isinstance(value, bool)
 
 
 def _readings(cell: str, known: Known, separator: str | None) -> list[Sequence[str]] | None:

@@ -72,7 +72,7 @@ def _as_json(name: str, found: Findings) -> dict[str, Any]:
         "questions": dict(found.questions),
         "question": found.question,
         "counts": None if counts is None else dict(_counts(counts)),
-        "labels": {} if counts is None else _most_frequent(counts),
+        "labels": {} if counts is None else dict(list(counts.labels.items())[:MOST_LINES]),
         "different_labels": 0 if counts is None else len(counts.labels),
         "changes": [shown(text) for text in steps.changes],
         "problems": [shown(text) for text in steps.faults],
@@ -89,10 +89,6 @@ def _counts(contents: Contents) -> Iterator[tuple[str, int]]:
     yield "answers", contents.answers
     yield "blank", contents.blanks
     yield "repeated", contents.repeated
-
-
-def _most_frequent(contents: Contents) -> dict[str, int]:
-    return dict(list(contents.labels.items())[:MOST_LINES])
 
 
 def _lines(name: str, found: Findings) -> Iterator[str]:

@@ -48,11 +48,11 @@ def _files(path: Path) -> dict[PurePosixPath, str]:
         except zipfile.BadZipFile as error:
             raise ValueError(str(error)) from None
     names = {PurePosixPath(name.replace("\\", "/")): name for name in found}
-    return {name: file for name, file in names.items() if not _is_hidden(name)}
-
-
-def _is_hidden(name: PurePosixPath) -> bool:
-    return any(part.startswith((".", "__MACOSX")) and part != ".." for part in name.parts)
+    return {
+        name: file
+        for name, file in names.items()
+        if not any(part.startswith((".", "__MACOSX")) and part != ".." for part in name.parts)
+    }
 
 
 def first_keys(path: Path) -> list[str]:

@@ -59,6 +59,11 @@ class Contents:
             return []
 
     @property
+    def agreement(self) -> tuple[bool, int]:
+        """How much a question looks like one with labels that several workers gave."""
+        return len(self.labels) > 1, self.answers - len(self.labels)
+
+    @property
     def unanimous(self) -> bool:
         """Whether the answers to a task are always the same, although some have several."""
         return self.task_labels == self.tasks < self.answers

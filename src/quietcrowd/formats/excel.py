@@ -69,8 +69,9 @@ def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
     rows = zip(*(column.to_pylist() for column in columns), strict=True)
     for row, values in enumerate(chain([table.column_names], rows), start=-1):
         for place, value in enumerate(values, start=1):
-            if isinstance(value, str) and _is_unfit(value):
-                address, text = "header" if row < 0 else f"row {row}", shorten(value)
+            text = value if isinstance(value, str) else ""
+            if len(text) > MOST_CHARACTERS or _UNFIT.search(text):
+                address, text = "header" if row < 0 else f"row {row}", shorten(text)
                 raise FormatError("formats.cell-too-large", path=path, address=address, text=text)
             cell = book.active.cell(row + 2, place, value)
             if isinstance(value, str):
@@ -82,10 +83,6 @@ def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
         _without_times(written, temporary)
     if note is not None:
         write_sidecar(path, note)
-
-
-def _is_unfit(text: str) -> bool:
-    return len(text) > MOST_CHARACTERS or _UNFIT.search(text) is not None
 
 
 def _without_times(written: IO[bytes], path: Path) -> None:

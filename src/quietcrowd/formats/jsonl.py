@@ -165,20 +165,17 @@ def _kind(cell: Any) -> type:
 
 def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
     """Write the note, then one object per row."""
+    columns = {
+        name: pc.cast(column, pa.string()) if pa.types.is_temporal(column.type) else column
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    }
     with replacing_bytes(path) as file:
         if note is not None:
             file.write(f"{json.dumps(note)}\n".encode())
-        for batch in _json_types(table).to_batches(max_chunksize=10_000):
+        for batch in pa.table(columns).to_batches(max_chunksize=10_000):
             for row in batch.to_pylist():
                 cells = {name: json_ready(cell) for name, cell in row.items()}
                 file.write(f"{json.dumps(cells)}\n".encode())
-
-
-def _json_types(table: pa.Table) -> pa.Table:
-    for place, column in enumerate(table.columns):
-        if pa.types.is_temporal(column.type):
-            table = table.set_column(place, table.column_names[place], pc.cast(column, pa.string()))
-    return table
 
 
 def json_ready(cell: Any) -> Any:

@@ -6,6 +6,7 @@ Reports have their note in the metadata of the schema.
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -70,17 +71,12 @@ def arrow_stream(note: Mapping[str, Any], tables: Iterable[pa.Table]) -> Iterato
     packed = pa.ipc.IpcWriteOptions(compression="zstd")
     written = io.BytesIO()
     with pa.ipc.new_stream(written, schema, options=packed) as stream:
-        for part in _chain(first, parts):
+        for part in chain([first], parts):
             stream.write_table(part.cast(schema))
             yield written.getvalue()
             written.seek(0)
             written.truncate()
     yield written.getvalue()
-
-
-def _chain(first: pa.Table, others: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    yield first
-    yield from others
 
 
 def write_parquet(stream: Path, target: Path) -> None:

@@ -60,7 +60,7 @@ def of_platform(source: Source, kind: Format, given: Given) -> Findings:
             return found.failed(failed[0])
         if found.question is not None or not read:
             return found.failed(error)
-        wanted = max(read, key=lambda name: _agreement(read[name]))
+        wanted = max(read, key=lambda name: read[name].agreement)
         found, contents = evolve(found, question=wanted), read[wanted]
         given = {**given, "question": wanted}
     except QuietcrowdError as error:
@@ -75,11 +75,6 @@ def of_platform(source: Source, kind: Format, given: Given) -> Findings:
     except QuietcrowdError as error:
         return found.failed(error)
     return evolve(found, contents=contents, steps=steps, advice=advice_on(contents))
-
-
-def _agreement(contents: Contents) -> tuple[bool, int]:
-    """Return how much a question looks like one with labels that several workers gave."""
-    return len(contents.labels) > 1, contents.answers - len(contents.labels)
 
 
 def _questions(path: Path, kind: Format) -> dict[str, int | None]:

@@ -110,15 +110,11 @@ def _exact(number: float) -> Fraction:
     return Fraction(repr(number))
 
 
-def _sides(_: Xml.Element) -> Domain:
-    return Categorical(["left", "right"])
-
-
 _QUESTIONS: Mapping[str, Callable[[Xml.Element], Domain]] = {
     "Choices": _choices,
     "Rating": _rating,
     "Number": _numbers,
-    "Pairwise": _sides,
+    "Pairwise": lambda _: Categorical(["left", "right"]),
 }
 """Tags with exactly one answer."""
 

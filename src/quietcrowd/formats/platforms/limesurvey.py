@@ -69,12 +69,14 @@ def read(path: Path, choice: Choice) -> pa.Table:
     Responses that were not submitted, and texts of respondents next to options, are dropped with a
     warning. Empty answers are dropped.
     """
-    headings = _headings(csv.names(path))
+    names = csv.names(path)
+    both = any(name.startswith(f"{_SUBMITTED[0]}. ") for name in names)  # a code before the text
+    headings = {name.partition(". ")[0] if both else name: name for name in names}
     fields = _fields(headings)
     field = choose_field(path, list(fields), choice.field)
     who, date = (
-        next(headings[name] for name in names if name in headings)
-        for names in ((*_TOKEN, *_ID), _SUBMITTED)
+        next(headings[name] for name in known if name in headings)
+        for known in ((*_TOKEN, *_ID), _SUBMITTED)
     )
     table = csv.read(path, (who, date, *fields[field].values()))
     responses = table.filter(_filled(table[date]))
@@ -106,12 +108,6 @@ def read(path: Path, choice: Choice) -> pa.Table:
 
 def _filled(column: Any) -> Any:
     return pc.fill_null(pc.not_equal(column, ""), False)
-
-
-def _headings(names: Sequence[str]) -> Columns:
-    """Return the columns by code, if headings have one before the text, or by heading."""
-    both = any(name.startswith(f"{_SUBMITTED[0]}. ") for name in names)
-    return {name.partition(". ")[0] if both else name: name for name in names}
 
 
 def _fields(headings: Columns) -> dict[str, Columns]:

@@ -97,16 +97,12 @@ def _answers(cells: Cells) -> list[tuple[Question, Annotation]] | None:
     workflow, title = cells["workflow_id"] or "", cells.get("workflow_name") or ""
     try:
         return [
-            (Question(one["task"], _text(one), workflow, title), one)
+            (Question(one["task"], text if isinstance(text, str) else "", workflow, title), one)
             for one in _flat(parse_json(cells["annotations"] or "[]"))
+            for text in [one.get("task_label")]
         ]
     except (ValueError, TypeError, AttributeError, RecursionError):
         return None
-
-
-def _text(annotation: Annotation) -> str:
-    text = annotation.get("task_label")
-    return text if isinstance(text, str) else ""
 
 
 def _flat(annotations: Any) -> Iterator[Annotation]:
