@@ -133,6 +133,12 @@ def test_a_label_of_the_domain_may_have_another_form():
         assert qc.Answers.from_frame(frame, domain).values.tolist() == [0, 0, 1]
 
 
+@pytest.mark.parametrize("labels", [["false", "true"], ["False", "True"]])
+def test_labels_of_the_domain_may_be_the_texts_of_booleans(labels):
+    frame = pa.table({"task": ["p", "q"], "worker": ["a", "a"], "label": [True, False]})
+    assert qc.Answers.from_frame(frame, qc.Categorical(labels)).values.tolist() == [1, 0]
+
+
 def test_a_label_of_the_domain_may_be_a_list():
     frame = frame_of(("p", "a", "[1]"), ("q", "b", "[2]"))
     answers = qc.Answers.from_frame(frame, qc.Categorical(["[1]", "[2]"]))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 from attrs import frozen
 
 from quietcrowd.answer_errors import (
@@ -136,6 +137,10 @@ def _encode_labels(
 ) -> tuple[pa.ChunkedArray, npt.NDArray[Any], npt.NDArray[np.bool_]]:
     if intake is not None:
         known = domain.labels if isinstance(domain, FiniteDomain) else ()
+        texts_only = bool(known) and all(isinstance(one, str) for one in known)
+        if pa.types.is_boolean(column.type) and texts_only:
+            texts = column.cast(pa.string())  # "true" and "false"
+            column = pc.utf8_capitalize(texts) if "True" in known else texts
         column = intake.labels(column, name, known)
     return column, *domain.encode(column)
 

@@ -124,18 +124,17 @@ class Intake:
         rows = range(first, first + len(column))
         return self._clean(column.dictionary_encode(), name, known, rows)
 
-    def sets(self, column: pa.ChunkedArray, name: str, known: Any) -> pa.ChunkedArray:
-        """Return clean texts of sets of labels; they may be lists, and may be empty."""
-        column = pc.utf8_trim_whitespace(column.cast(pa.string())).dictionary_encode()
-        return decoded(self._clean(column, name, known, range(len(column)), self._marks[1:]))
-
-    def members(
-        self, column: pa.ChunkedArray, name: str, known: Any, rows: Sequence[int]
+    def sets(
+        self, column: pa.ChunkedArray, name: str, known: Any, rows: Sequence[int] | None = None
     ) -> pa.ChunkedArray:
-        """Return clean labels of sets, which are in these rows."""
+        """Return clean texts of sets, which may be lists, or clean labels of sets in `rows`."""
+        marks: list[str] = []
+        if rows is None:
+            rows, marks = range(len(column)), self._marks[1:]
+            column = pc.utf8_trim_whitespace(column.cast(pa.string()))
         if not len(column):
             return column
-        return decoded(self._clean(column.dictionary_encode(), name, known, rows, []))
+        return decoded(self._clean(column.dictionary_encode(), name, known, rows, marks))
 
     def _clean(
         self,

@@ -126,7 +126,7 @@ def _which_labels(
 ) -> npt.NDArray[np.bool_]:
     """Return a mask of the labels of each cell; `numbers` are the rows in messages."""
     rows, given = _given_labels(cells, known, separator, name, numbers)
-    given = intake.members(pa.chunked_array([given]), name, known, numbers[rows].tolist())
+    given = intake.sets(pa.chunked_array([given]), name, known, numbers[rows].tolist())
     places = pc.index_in(given, pa.array(known, pa.string()))
     places = places.fill_null(-1).to_numpy().astype(np.intp)
     if (places < 0).any():

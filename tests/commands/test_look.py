@@ -584,3 +584,11 @@ def test_a_question_of_a_wide_table_is_chosen(looked, tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("Timestamp,Cat?,Dog?\n2024/01/01,Yes,No\n2024/01/02,No,No\n")
     assert looked(path, "--question", "Dog?")["commands"][0].endswith("--wide --questions 'Dog?'")
+
+
+def test_counts_per_label_are_no_workers(looked, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("task,yes,no\np,3,1\nq,1,4\n")
+    found = looked(path)
+    assert found["commands"] == []
+    assert "may be counts per label" in found["advice"]

@@ -198,7 +198,10 @@ def _of_survey(found: Findings, source: Source, rows: LongRows, question: str | 
         return evolve(found, advice=_COMPARISONS)
     if question is not None and (chosen := _wide_rows(source.path, questions=[question])):
         return _of_wide(found, source, chosen, questions=options.join([question]))
-    ignored = summaries(list(rows.questions))
+    names = list(rows.questions)
+    if not rows.layout.by_worker and {"yes", "no", "true", "false"} & set(map(str.lower, names)):
+        return evolve(found, advice=_COUNTS)
+    ignored = summaries(names)
     others = {"ignore": options.join(ignored)} if ignored else {}
     return _of_wide(found, source, _wide_rows(source.path, ignore=ignored) or rows, **others)
 
@@ -228,6 +231,7 @@ def _of_wide(found: Findings, source: Source, rows: LongRows, **choice: str) -> 
     )
 
 
+_COUNTS = "The columns may be counts per label. Counts cannot be read, because no one gave them."
 _WORKBOOK = "The columns of this workbook are those of"
 _COMPARISONS = (
     "Rows may be paired comparisons. If they are, use lab rank --non-private FILE with "
