@@ -70,7 +70,7 @@ def read_note(path: Path) -> dict[str, Any] | None:
         line = file.readline()
     if not line.strip() or line.lstrip().startswith("["):
         return None
-    record = _object(path, 1, line)
+    record = _object(path, "line 1", parse_part(path, "line 1", line))
     return record if "mechanism" in record else None
 
 
@@ -116,22 +116,16 @@ def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             yield from parse_objects(path, line + file.read())
             return
         for number, text in enumerate(chain([line], file), start=1):
-            if not text.strip():
-                continue
-            record = _object(path, number, text)
-            if number > 1 or "mechanism" not in record:
-                yield f"line {number}", record
+            if text.strip():
+                place = f"line {number}"
+                record = _object(path, place, parse_part(path, place, text))
+                if number > 1 or "mechanism" not in record:
+                    yield place, record
 
 
-def _object(path: Path, number: int, line: str) -> dict[str, Any]:
-    try:
-        record = parse_json(line)
-    except ValueError as error:
-        raise FormatError("formats.line-not-json", path=path, number=number, error=error) from None
+def _object(path: Path, place: str, record: Any) -> dict[str, Any]:
     if not isinstance(record, dict):
-        raise FormatError(
-            "formats.line-not-an-object", path=path, number=number, text=line.strip()[:40]
-        )
+        raise FormatError("formats.place-not-an-object", path=path, place=place, record=record)
     return record
 
 
@@ -189,12 +183,7 @@ def read_records(path: Path, noun: str) -> list[dict[str, Any]]:
         records = parse_json(file.read())
     if not isinstance(records, list):
         raise FormatError("formats.not-a-list", path=path, noun=noun, record=str(records)[:40])
-    for place, record in enumerate(records):
-        if not isinstance(record, dict):
-            raise FormatError(
-                "formats.item-not-an-object", path=path, noun=noun, place=place, record=record
-            )
-    return records
+    return [_object(path, f"{noun} {place}", record) for place, record in enumerate(records)]
 
 
 def read_objects(path: Path) -> list[tuple[str, dict[str, Any]]]:
@@ -216,10 +205,7 @@ def parse_objects(path: Path, text: str, inside: str = "") -> list[tuple[str, di
         lines = enumerate(text.split("\n"), start=1)
         places = [(f"{inside}line {number}", line) for number, line in lines if line.strip()]
         found = [(place, parse_part(path, place, line)) for place, line in places]
-    for place, one in found:
-        if not isinstance(one, dict):
-            raise FormatError("formats.place-not-an-object", path=path, place=place)
-    return found
+    return [(place, _object(path, place, one)) for place, one in found]
 
 
 def _is_one_object(text: str) -> bool:
