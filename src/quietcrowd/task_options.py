@@ -62,8 +62,7 @@ class TaskOptions:
         Parameters
         ----------
         options : mapping, dataframe or TaskOptions
-            A frame has columns ``task`` and ``label``. Options keep their order, which is that of
-            the labels if they are in a set.
+            A frame has columns ``task`` and ``label``. Options keep their order; sets are sorted.
         domain : Categorical or Ordinal, optional
             All labels. Default: those of the options.
         missing : iterable of str
@@ -105,20 +104,17 @@ class TaskOptions:
         codes, inside = known.encode(labels)
         if not inside.all():
             row = int(np.argmin(inside))
+            task, value = ids[places[row]].as_py(), labels[row].as_py()
             raise AnswerError(
-                "answers.option-outside-domain",
-                task=ids[places[row]].as_py(),
-                value=labels[row].as_py(),
-                domain=known.describe(),
+                "answers.option-outside-domain", task=task, value=value, domain=known.describe()
             )
         order = np.argsort(places, kind="stable")
         cells = places.astype(np.int64) * known.size + codes
         _, first = np.unique(cells, return_index=True)
         if len(first) < len(cells):
             row = int(np.setdiff1d(np.arange(len(cells)), first)[0])
-            raise AnswerError(
-                "answers.option-repeated", task=ids[places[row]].as_py(), value=labels[row].as_py()
-            )
+            task, value = ids[places[row]].as_py(), labels[row].as_py()
+            raise AnswerError("answers.option-repeated", task=task, value=value)
         counts = np.bincount(places, minlength=len(ids))
         return cls(
             domain=known,
@@ -137,7 +133,8 @@ class TaskOptions:
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready description, without the domain."""
         labels = self.domain.labels
-        listed = [[labels[code] for code in codes] for codes in self._lists()]
+        lists = np.split(self.codes, self.offsets[1:-1]) if len(self) else []
+        listed = [[labels[code] for code in codes.tolist()] for codes in lists]
         return {"tasks": self._texts.to_pylist(), "options": listed}
 
     def to_frame(self, backend: Backend = "pandas") -> Any:
@@ -212,10 +209,6 @@ class TaskOptions:
     @property
     def _texts(self) -> pa.Array:
         return self.tasks.cast(pa.string())
-
-    def _lists(self) -> Iterator[list[int]]:
-        for start, end in zip(self.offsets[:-1], self.offsets[1:], strict=True):
-            yield self.codes[start:end].tolist()
 
     @cached_property
     def _sorted_keys(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int64]]:
@@ -299,11 +292,7 @@ def _table_of(rows: Iterable[tuple[Any, Any]]) -> pa.Table:
     if not listed:
         raise AnswerError("answers.options-empty")
     try:
-        return pa.table(
-            {
-                "task": pa.array([task for task, _ in listed]),
-                "label": pa.array([label for _, label in listed]),
-            }
-        )
+        columns = zip(*listed, strict=True)
+        return pa.table(dict(zip(("task", "label"), map(pa.array, columns), strict=True)))
     except (pa.ArrowException, OverflowError) as error:
         raise AnswerError("answers.options-of-several-types", error=error) from None

@@ -48,48 +48,42 @@ class LongRows:
     lone: tuple[str, ...]
     dropped: Mapping[str, int]
 
+    def column_at(self, place: int) -> str:
+        """Return the column of an answer in the wide table."""
+        names = self.table["task" if self.layout.by_worker else "worker"]
+        return names[place].as_py()  # type: ignore[no-any-return]
+
 
 def long_rows(
     frame: Any,
     *,
-    worker: str | None = None,
-    task: str | None = None,
-    questions: Iterable[str] | None = None,
-    ignore: Iterable[str] = (),
     rejected: bool = False,
     sets: bool = False,
     intake: Intake | None = None,
     known: Iterable[Any] = (),
+    **roles: Any,
 ) -> LongRows:
     """Return the answers in a wide table.
 
     `sets` prefers questions with columns of options, and leaves texts with several labels as they
-    are. `intake` checks cells, except `known` labels. Other parameters and exceptions are those of
-    `Answers.from_wide`.
+    are. `intake` checks cells, except `known` labels. `roles` are those of `find_layout`, and
+    exceptions those of `Answers.from_wide`.
     """
     if hasattr(frame, "set_axis"):  # the names of a pivot table of pandas may be numbers
         frame = frame.set_axis(map(str, frame.columns), axis=1)
     native = as_frame(frame)
     skipped, import_ids = header_rows(native.columns, native.head(MOST_ROWS).rows())
-    layout = find_layout(
-        native.columns,
-        worker=worker,
-        task=task,
-        questions=questions,
-        ignore=ignore,
-        import_ids=import_ids,
-    )
-    chosen, unread = _of_one_kind(layout.questions, certain=questions is not None, sets=sets)
+    layout = find_layout(native.columns, import_ids=import_ids, **roles)
+    certain = roles.get("questions") is not None
+    chosen, unread = _of_one_kind(layout.questions, certain=certain, sets=sets)
     source = _Source(frame=native[skipped:], first=skipped, intake=intake, known=known)
     table, rows, dropped = _responses(source, layout, chosen, rejected=rejected, sets=sets)
     labels = of_one_type({name: labels_of(table, name, chosen[name]) for name in chosen})
     filled = np.stack([_is_filled(column) for column in labels.values()])
     answered = np.asarray(filled.any(axis=0))
-    if questions is None:
+    if not certain:
         _reject_emails(labels, filled)
     ids = _ids(source, table, layout, rows, answered).combine_chunks()
-    if intake is not None and layout.id is not None:
-        intake.ids(pa.chunked_array([ids]).filter(pa.array(answered)), layout.id, first=skipped)
     names = pa.array(np.repeat(np.array(list(labels), object), len(rows)), pa.string())
     others = pa.concat_arrays([ids] * len(labels))
     long = pa.table(
@@ -128,12 +122,9 @@ def answer_rows(
     inside = np.ones(len(column), bool) if skip else domain.encode(column)[1]
     if not inside.all():
         place = int(np.argmin(inside))
+        row, name, value = found.rows[place], found.column_at(place), column[place].as_py()
         raise AnswerError(
-            "wide.answer-outside-domain",
-            row=found.rows[place],
-            name=found.table["task" if found.layout.by_worker else "worker"][place].as_py(),
-            value=column[place].as_py(),
-            domain=domain.describe(),
+            "wide.answer-outside-domain", row=row, name=name, value=value, domain=domain.describe()
         )
     intake.warn()
     reasons = "; ".join(f"{what}: {count:,}" for what, count in found.dropped.items() if count)
@@ -268,7 +259,10 @@ def _ids(
         row = int(rows[int(np.argmax(lacking))])
         mark = mark_note(source.column(layout.id), row - source.first)
         raise AnswerError("answers.id-missing", row=row, name=layout.id, mark=mark)
-    check_ids(column.filter(pa.array(answered)), layout.id)
+    held = column.filter(pa.array(answered))
+    check_ids(held, layout.id)
+    if source.intake is not None:
+        source.intake.ids(held, layout.id, first=source.first)
     return column
 
 

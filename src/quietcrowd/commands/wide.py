@@ -83,8 +83,7 @@ def _with_decimal_points(source: Path, found: LongRows, decimal: str | None) -> 
         labels = with_decimal_points(source, found.table["label"], "label", decimal)
     except FormatError as error:
         place = int(str(error.fields["row"]))
-        name = found.table["task" if found.layout.by_worker else "worker"][place].as_py()
-        where = {"row": int(found.rows[place]), "name": name}
+        where = {"row": int(found.rows[place]), "name": found.column_at(place)}
         raise FormatError(error.code, **{**error.fields, **where}) from None
     return found.table.set_column(2, "label", labels)
 
