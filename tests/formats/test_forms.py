@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 from quietcrowd.exceptions import FormatError, QuietcrowdWarning
@@ -13,8 +12,8 @@ PATH = Path("form.json")
 
 
 def labels(values, *, sets=False):
-    ids = {"task": pa.array(map(str, range(len(values))))}
-    return answer_table(PATH, ids, "q", values, Choice(sets=sets))["label"].to_pylist()
+    rows = [(f"row {row}", "t", "w", None) for row in range(len(values))]
+    return answer_table(PATH, "q", rows, values, Choice(sets=sets))["label"].to_pylist()
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,21 @@ buttons and checkboxes both have options: they differ only if an answer has none
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 
 from quietcrowd.exceptions import FormatError, QuietcrowdWarning
-from quietcrowd.formats.columns import Choice, label_column
+from quietcrowd.formats.columns import (
+    TIME,
+    Choice,
+    label_column,
+    text_column,
+    time_column,
+    transposed,
+)
 
 BLANK: tuple[str, ...] = ()
 """The value of a worker for whom no option is stored, where unselected options are not stored."""
@@ -72,28 +79,24 @@ def split_texts(values: Sequence[Any], separator: str) -> list[Any]:
 
 def answer_table(
     path: Path,
-    ids: Mapping[str, Any],
     field: str,
+    rows: Iterable[Sequence[Any]],
     values: Sequence[Any],
     choice: Choice,
-    places: Sequence[str] | None = None,
 ) -> pa.Table:
-    """Return columns `ids` and ``label``, which are texts, or lists if an answer is not one label.
+    """Return a table of answers, with texts, or lists if an answer is not one label, as labels.
 
-    `values` are those of `fields_of`, and tuples of selected options. If no worker selected several
-    options, each is a label unless ``choice.sets``, and a warning counts answers without one.
-    `places` name the answers in errors. Default: rows, counted from 0.
+    `rows` are places for errors, tasks, workers and times. `values` are those of `fields_of`, and
+    tuples of selected options. If no worker selected several options, each is a label unless
+    ``choice.sets``, and a warning counts answers without one.
     """
-    if places is None:
-        places = [f"row {row}" for row in range(len(values))]
+    places, tasks, workers, times = transposed(rows, 4)
     if not choice.sets:
         values = _of_lone_option(values)
     answers = [
         _answer(path, place, field, value) for place, value in zip(places, values, strict=True)
     ]
-    several = any(map(_accepts_several, values)) or (
-        choice.sets and any(isinstance(answer, list) for answer in answers)
-    )
+    several = choice.sets or any(map(_accepts_several, values))
     labels = label_column(answers, several=several)
     sets = pa.types.is_list(labels.type)
     if sets and choice.sets and (blank := values.count(BLANK)):
@@ -106,7 +109,9 @@ def answer_table(
             QuietcrowdWarning("formats.nothing-selected", path=path, field=field, count=empty),
             stacklevel=2,
         )
-    return pa.table({**ids, "label": labels if sets else labels.cast(pa.string())})
+    columns = {"task": text_column(tasks), "worker": text_column(workers)}
+    label = labels if sets else labels.cast(pa.string())
+    return pa.table({**columns, "label": label, TIME: time_column(times)})
 
 
 def _accepts_several(value: Any) -> bool:

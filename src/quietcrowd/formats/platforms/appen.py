@@ -14,12 +14,10 @@ import pyarrow as pa
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats import csv
 from quietcrowd.formats.columns import (
-    TIME,
     Choice,
     choose_field,
     id_text,
     text_column,
-    time_column,
     transposed,
     warn_left_out,
 )
@@ -51,9 +49,8 @@ def read(path: Path, choice: Choice) -> pa.Table:
     kept = [one for one in judgments if choice.rejected or not _is_true(one[5])]
     tainted = len(judgments) - len(kept)
     warn_left_out(path, {"tainted judgments (convert --include-rejected includes them)": tainted})
-    places, units, workers, times, values = transposed(kept, 5)
-    ids = {"task": text_column(units), "worker": text_column(workers), TIME: time_column(times)}
-    return answer_table(path, ids, field, split_texts(values, "\n"), choice, places)
+    values = split_texts([one[4] for one in kept], "\n")
+    return answer_table(path, field, (one[:4] for one in kept), values, choice)
 
 
 def read_truths(path: Path, choice: Choice) -> pa.Table:

@@ -21,14 +21,7 @@ import pyarrow.compute as pc
 
 from quietcrowd.exceptions import QuietcrowdWarning
 from quietcrowd.formats import csv
-from quietcrowd.formats.columns import (
-    TIME,
-    Choice,
-    choose_field,
-    time_column,
-    warn_left_out,
-    with_unanswered,
-)
+from quietcrowd.formats.columns import Choice, answers_table, choose_field, warn_left_out
 
 NAME = "LimeSurvey responses"
 
@@ -93,17 +86,14 @@ def read(path: Path, choice: Choice) -> pa.Table:
     warn_left_out(path, {"responses not submitted": len(table) - len(responses), **counts})
     if ticks:
         answers = {field: _sets(path, field, answers, ticked)}
-    tasks = [task for task in answers for _ in range(len(responses))]
-    rows = pa.table(
-        {
-            "task": pa.array(tasks, pa.string()),
-            "worker": pa.concat_arrays([responses[who].combine_chunks()] * len(answers)),
-            "label": pa.concat_arrays(list(answers.values())),
-            TIME: pa.concat_arrays([time_column(responses[date].to_pylist())] * len(answers)),
-        }
-    )
-    answered = rows if ticks else rows.filter(_filled(rows["label"]))
-    return with_unanswered(answered, len(rows) - len(answered))
+    workers, times = responses[who].to_pylist(), responses[date].to_pylist()
+    rows = [
+        (task, worker, label, time)
+        for task, labels in answers.items()
+        for worker, label, time in zip(workers, labels.to_pylist(), times, strict=True)
+    ]
+    answered = [row for row in rows if ticks or row[2]]
+    return answers_table(answered, several=ticks, unanswered=len(rows) - len(answered))
 
 
 def _filled(column: Any) -> Any:

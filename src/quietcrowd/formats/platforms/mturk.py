@@ -17,12 +17,9 @@ import pyarrow.compute as pc
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.formats import csv
 from quietcrowd.formats.columns import (
-    TIME,
     Choice,
     check_plain_columns,
     choose_field,
-    text_column,
-    time_column,
     warn_left_out,
 )
 from quietcrowd.formats.forms import BLANK, BUTTONS, Form, answer_table, fields_of, split_texts
@@ -92,10 +89,9 @@ def read_assignments(
     field, values = _chosen(path, answers, choice.field, places)
     includes = "rejected assignments (convert --include-rejected includes them)"
     warn_left_out(path, {includes: kept.count(False)})
-    ids = {"task": text_column(columns[_TASK]), "worker": text_column(columns[_WORKER])}
-    if _SUBMITTED in columns:
-        ids[TIME] = time_column(columns[_SUBMITTED])
-    return answer_table(path, ids, field, values, choice, places)
+    times: Sequence[Any] = columns.get(_SUBMITTED, [None] * len(places))
+    rows = zip(places, columns[_TASK], columns[_WORKER], times, strict=True)
+    return answer_table(path, field, rows, values, choice)
 
 
 def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:

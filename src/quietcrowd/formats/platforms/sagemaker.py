@@ -16,13 +16,10 @@ import pyarrow as pa
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats.archives import is_archive, members
 from quietcrowd.formats.columns import (
-    TIME,
     Choice,
     choose_field,
     id_text,
     text_column,
-    time_column,
-    transposed,
     warn_left_out,
 )
 from quietcrowd.formats.forms import answer_table, fields_of
@@ -43,11 +40,10 @@ def read(path: Path, choice: Choice) -> pa.Table:
     """Return the answers of worker responses."""
     if holds_truths(path):
         raise FormatError("formats.labels-consolidated", path=path, responses=_RESPONSES)
-    tasks, places, workers, forms, times = transposed(_answers(path), 5)
-    fields = fields_of(forms, choice.field)
+    found = list(_answers(path))
+    fields = fields_of([form for *_, form in found], choice.field)
     field = choose_field(path, list(fields), choice.field)
-    ids = {"task": text_column(tasks), "worker": text_column(workers), TIME: time_column(times)}
-    return answer_table(path, ids, field, fields[field], choice, places)
+    return answer_table(path, field, (row for *row, _ in found), fields[field], choice)
 
 
 def holds_truths(path: Path) -> bool:
@@ -85,7 +81,7 @@ def read_truths(path: Path, choice: Choice) -> pa.Table:
 
 
 def _answers(path: Path) -> Iterator[tuple[str, str, str, Any, Any]]:
-    """Yield the task, the place, the worker, the form and the time of each answer."""
+    """Yield the place, the task, the worker, the time and the form of each answer."""
     for task, inside, record in _documents(path):
         answers = record.get("answers")
         if not isinstance(answers, list) or not all(isinstance(one, dict) for one in answers):
@@ -97,7 +93,7 @@ def _answers(path: Path) -> Iterator[tuple[str, str, str, Any, Any]]:
                     "formats.answer-content-missing", path=path, place=place, content=form
                 )
             worker = id_text(path, place, "workerId", one.get("workerId"))
-            yield task, place, worker, form, one.get("submissionTime")
+            yield place, task, worker, one.get("submissionTime"), form
 
 
 def _documents(path: Path) -> Iterator[tuple[str, str, Mapping[str, Any]]]:

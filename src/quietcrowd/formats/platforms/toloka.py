@@ -10,12 +10,10 @@ import pyarrow.compute as pc
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats import csv
 from quietcrowd.formats.columns import (
-    TIME,
     Choice,
     check_plain_columns,
     choose_field,
     text_column,
-    time_column,
     warn_left_out,
     with_unanswered,
 )
@@ -56,13 +54,12 @@ def read(path: Path, choice: Choice) -> pa.Table:
     if _STATUS in others:
         skipped = pc.sum(pc.equal(pc.utf8_upper(table[_STATUS]), "SKIPPED")).as_py() or 0
         table = _handed_in(path, table, rejected=choice.rejected)
-    ids = {"task": _keys(path, table, key), "worker": table[_WORKER]}
-    if _SUBMITTED in others:
-        ids[TIME] = time_column(table[_SUBMITTED].to_pylist())
-    places = [f"row {row}" for row in table[_ROW].to_pylist()]
+    times = table[_SUBMITTED].to_pylist() if _SUBMITTED in others else [None] * len(table)
+    places = (f"row {row}" for row in table[_ROW].to_pylist())
+    tasks = _keys(path, table, key).to_pylist()
+    rows = zip(places, tasks, table[_WORKER].to_pylist(), times, strict=True)
     values = [_value(cell) for cell in table[f"{_OUTPUT}{field}"].to_pylist()]
-    answers = answer_table(path, ids, field, values, choice, places)
-    return with_unanswered(answers, skipped)
+    return with_unanswered(answer_table(path, field, rows, values, choice), skipped)
 
 
 def read_truths(path: Path, choice: Choice) -> pa.Table:
@@ -75,7 +72,8 @@ def read_truths(path: Path, choice: Choice) -> pa.Table:
     known = known.filter(pc.fill_null(pc.not_equal(known["label"], ""), False))
     known = known.group_by(["task", "label"], use_threads=False).aggregate([])
     values = [_value(cell) for cell in known["label"].to_pylist()]
-    return answer_table(path, {"task": known["task"]}, field, values, choice)
+    rows = ((f"row {row}", task, None, None) for row, task in enumerate(known["task"].to_pylist()))
+    return answer_table(path, field, rows, values, choice).select(["task", "label"])
 
 
 def _fields(names: Sequence[str], prefix: str) -> list[str]:
