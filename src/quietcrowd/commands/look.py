@@ -16,8 +16,8 @@ from quietcrowd.commands.files import from_stdin, shown
 from quietcrowd.formats.csv import shorten
 
 if TYPE_CHECKING:
+    from quietcrowd.commands.looking.contents import Contents
     from quietcrowd.commands.looking.findings import Findings
-    from quietcrowd.formats.contents import Contents
 
 MOST_LINES = 20
 """Maximum number of labels, questions or columns that are printed."""

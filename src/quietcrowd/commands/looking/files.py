@@ -10,6 +10,7 @@ import pyarrow as pa
 from attrs import evolve
 
 from quietcrowd.commands.files import HEAD, is_store, suffix_of
+from quietcrowd.commands.looking.contents import Contents
 from quietcrowd.commands.looking.findings import (
     USUAL,
     Findings,
@@ -25,7 +26,6 @@ from quietcrowd.commands.looking.steps import infer_steps
 from quietcrowd.commands.looking.tables import of_lists, of_table
 from quietcrowd.exceptions import AnswerError, FormatError, MissingExtraError, ParameterError
 from quietcrowd.formats import read_reports
-from quietcrowd.formats.contents import Contents
 from quietcrowd.formats.registry import format_of, read_note
 from quietcrowd.validation import one_line
 

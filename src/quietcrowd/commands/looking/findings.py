@@ -14,13 +14,13 @@ from typing import Any, TypeAlias
 from attrs import evolve, field, frozen
 
 from quietcrowd.campaign.terms.plain_text import printable
+from quietcrowd.commands.looking.contents import Contents
 from quietcrowd.exceptions import (
     ConvergenceWarning,
     FormatError,
     QuietcrowdError,
     QuietcrowdWarning,
 )
-from quietcrowd.formats.contents import Contents
 
 Given: TypeAlias = Mapping[str, Any]
 """Options of a command by the names of its fields."""

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 from attrs import evolve
 
+from quietcrowd.commands.looking.contents import Contents, labels_by_task
 from quietcrowd.commands.looking.findings import (
     USUAL,
     Findings,
@@ -24,7 +25,6 @@ from quietcrowd.exceptions import FormatError, QuietcrowdError
 from quietcrowd.formats import read_table
 from quietcrowd.formats.answers import read_truths
 from quietcrowd.formats.columns import Choice, QuestionError, unanswered_in
-from quietcrowd.formats.contents import Contents, labels_by_task
 from quietcrowd.formats.kinds import Format
 
 _MOST_QUESTIONS = 20

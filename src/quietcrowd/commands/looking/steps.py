@@ -15,6 +15,7 @@ from quietcrowd.commands.choices import choose_method
 from quietcrowd.commands.convert import Convert
 from quietcrowd.commands.declare import option_names
 from quietcrowd.commands.files import PlainAnswers, read_gold
+from quietcrowd.commands.looking.contents import Contents
 from quietcrowd.commands.looking.findings import (
     USUAL,
     Given,
@@ -26,7 +27,6 @@ from quietcrowd.commands.looking.findings import (
 )
 from quietcrowd.exceptions import FormatError, QuietcrowdError
 from quietcrowd.formats import read_table
-from quietcrowd.formats.contents import Contents
 from quietcrowd.formats.likely_columns import labels_in, separator_of
 from quietcrowd.formats.registry import read_names
 from quietcrowd.inference import NoiseAware, usual_method_of

@@ -16,6 +16,7 @@ from attrs import evolve
 
 from quietcrowd.commands import options
 from quietcrowd.commands.lab.rank import Rank
+from quietcrowd.commands.looking.contents import Contents, labels_by_task
 from quietcrowd.commands.looking.findings import (
     USUAL,
     Findings,
@@ -42,7 +43,6 @@ from quietcrowd.exceptions import FormatError, QuietcrowdError
 from quietcrowd.formats import read_table
 from quietcrowd.formats.answers import holds_comparisons, read_comparison_table
 from quietcrowd.formats.columns import Choice, resolve
-from quietcrowd.formats.contents import Contents, labels_by_task
 from quietcrowd.formats.kinds import FORMATS, Format, formats_within
 from quietcrowd.formats.likely_columns import (
     Columns,

@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from quietcrowd.formats.contents import Contents, as_lists
+from quietcrowd.commands.looking.contents import Contents, as_lists
 
 NAMES = ("task", "worker", "label")
 
