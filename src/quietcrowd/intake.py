@@ -161,7 +161,10 @@ class Intake:
                 texts[place] = new
         visible = {place: text for place, text in texts.items() if text}
         self._note("answers.values-cleaned", name, column, visible, rows)
-        marks = dict(_equal_to(values, texts, self._marks if set_marks is None else set_marks))
+        possible = self._marks if set_marks is None else set_marks
+        equal = pc.is_in(values, pa.array(possible, values.type)).to_numpy(zero_copy_only=False)
+        marks = {place: values[place].as_py() for place in np.flatnonzero(equal).tolist()}
+        marks |= {place: text for place, text in texts.items() if text in possible}
         if marks:
             kept = _texts_of(known)
             marks = {place: mark for place, mark in marks.items() if mark not in kept}
@@ -263,18 +266,6 @@ def _texts_of(known: Any) -> frozenset[str]:
     """Return the known ids or labels that are texts."""
     listed = known.to_pylist() if isinstance(known, pa.Array) else known or ()
     return frozenset(one for one in listed if isinstance(one, str))
-
-
-def _equal_to(
-    values: pa.Array, texts: Mapping[int, str], marks: Sequence[str]
-) -> Iterator[tuple[int, str]]:
-    """Yield the place and the mark of each value that is a mark, also after a change."""
-    equal = pc.is_in(values, pa.array(marks, values.type)).to_numpy(zero_copy_only=False)
-    for place in np.flatnonzero(equal).tolist():
-        yield place, values[place].as_py()
-    for place, text in texts.items():
-        if text in marks:
-            yield place, text
 
 
 def _replaced(column: pa.ChunkedArray, texts: Mapping[int, str | None]) -> pa.ChunkedArray:

@@ -1,5 +1,6 @@
 """Choice of one question in an export of several projects, by its key or its text."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
@@ -29,6 +30,11 @@ class Question:
     def has_name(self, wanted: str) -> bool:
         """Return whether a text is the key, alone or after the project's title or id."""
         return wanted in (self.name, self.key, f"{self.project} / {self.key}")
+
+
+def count_questions(answered: Iterable[Iterable[Question]]) -> Counter[Question]:
+    """Count the labels of assets that answer each question."""
+    return Counter(question for one in answered for question in dict.fromkeys(one))
 
 
 def choose_question(

@@ -15,7 +15,7 @@ from attrs import frozen
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats.columns import Choice, answers_table, id_text, label_text, warn_left_out
 from quietcrowd.formats.jsonl import dicts, object_in, objects_in, parse_part, read_objects
-from quietcrowd.formats.questions import Question, choose_question
+from quietcrowd.formats.questions import Question, choose_question, count_questions
 
 NAME = "Kili export"
 
@@ -66,10 +66,9 @@ def read(path: Path, choice: Choice) -> pa.Table:
     """
     labels = _current(path, list(_labels(path)))
     jobs = [label.jobs() for label in labels]
-    counts = Counter(
-        Question(name)
+    counts = count_questions(
+        (Question(name) for name, job in found if {"categories", "text"} & set(job))
         for found in jobs
-        for name in dict.fromkeys(name for name, job in found if {"categories", "text"} & set(job))
     )
     shapes = dict.fromkeys(name for found in jobs for name, job in found if "annotations" in job)
     (question,) = choose_question(path, counts, choice.field, shapes)

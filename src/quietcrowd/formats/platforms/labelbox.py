@@ -5,7 +5,6 @@
 ``radio_answer``, ``checklist_answers`` or a ``text_answer``, which may contain classifications.
 """
 
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from attrs import frozen
 
 from quietcrowd.formats.columns import Choice, answers_table, id_text, label_text, warn_left_out
 from quietcrowd.formats.jsonl import dicts, object_in, objects_in, read_objects
-from quietcrowd.formats.questions import Question, choose_question
+from quietcrowd.formats.questions import Question, choose_question, count_questions
 
 NAME = "Labelbox export"
 
@@ -60,9 +59,7 @@ def read(path: Path, choice: Choice) -> pa.Table:
     Skipped labels are dropped with a warning.
     """
     labels = list(_labels(path))
-    counts = Counter(
-        question for label in labels for question in dict.fromkeys(one for one, _ in label.answers)
-    )
+    counts = count_questions((question for question, _ in label.answers) for label in labels)
     shapes = dict.fromkeys(name for label in labels for name in label.shapes)
     (question,) = choose_question(path, counts, choice.field, shapes)
     mine = [label for label in labels if label.project == question.project]

@@ -6,7 +6,6 @@ list of one object, whose ``label`` is the selected option. A combination of tas
 such annotations as its value.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -24,7 +23,7 @@ from quietcrowd.formats.columns import (
     warn_left_out,
     with_unanswered,
 )
-from quietcrowd.formats.questions import Question, choose_question
+from quietcrowd.formats.questions import Question, choose_question, count_questions
 from quietcrowd.validation import parse_json
 
 NAME = "Zooniverse classifications"
@@ -119,11 +118,7 @@ def _flat(annotations: Any) -> Iterator[Annotation]:
 
 def _answered(path: Path, rows: list[_Row], choice: Choice) -> tuple[list[tuple[_Row, Any]], int]:
     """Return the label of each classification in the question's workflow, and others' number."""
-    counts = Counter(
-        question
-        for row in rows
-        for question in dict.fromkeys(question for question, _ in row.answers or ())
-    )
+    counts = count_questions((question for question, _ in row.answers or ()) for row in rows)
     if choice.field is None or not counts:
         _check_readable(path, rows)
     questions = choose_question(path, counts, choice.field)
