@@ -68,13 +68,26 @@ def test_independent_workers_are_no_group(tasks, workers, labels, epsilon, per_t
         assert find_groups(statistics_of(answers), channel(labels, epsilon)) == ()
 
 
-def test_known_truths_decide_which_of_two_equal_sides_is_the_crowd():
-    answers, truths = with_copies(1, 48, 0.7)
-    known = np.where(np.arange(300) < 20, truths, -1)
+@pytest.mark.parametrize("copies", [12, 48, 96])
+def test_copies_are_found_by_their_uniformity_among_workers_of_different_skill(copies):
+    answers, _ = with_copies(1, copies, 0.7)
+
+    (group,) = find_groups(statistics_of(answers), np.eye(4))
+
+    np.testing.assert_array_equal(group.named, np.arange(40, 40 + copies))
+
+
+def test_known_truths_decide_between_two_equal_sides():
+    rng = np.random.default_rng(1)
+    sources = rng.integers(4, size=(2, 300))
+    follows = rng.random((40, 300)) < 0.7
+    answers = np.where(follows, sources[np.arange(40) // 20], rng.integers(4, size=(40, 300)))
     assert find_groups(statistics_of(answers), np.eye(4)) == ()
 
-    (group,) = find_groups(statistics_of(answers, known), np.eye(4))
-    np.testing.assert_array_equal(group.named, np.arange(40, 88))
+    for honest, source in enumerate(sources):
+        known = np.where(np.arange(300) < 20, source, -1)
+        (group,) = find_groups(statistics_of(answers, known), np.eye(4))
+        np.testing.assert_array_equal(group.named, np.flatnonzero(np.arange(40) // 20 != honest))
 
 
 def test_known_truths_acquit_experts():

@@ -1,5 +1,6 @@
 """Groups of workers, found on one half of the tasks and confirmed on the other."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -37,9 +38,16 @@ LEAST_CROWD = 0.08
 MARGIN = (0.33, 0.34, 0.5, 0.51), (0.05, 0.1, 0.1, 0.2)
 """Fraction of the workers in a group, and by how much more they agree than the rest."""
 
+MOST_PART, MAJORITY = 0.75, 0.65
+"""Largest fraction of the workers in a group, and agreement of one with more than half of them."""
+
 LEAST_GAP = 0.15
 """Mean excess agreement of others with a group, as a fraction of that within it, above which the
-group is only the best part of the crowd."""
+group is only the best part of the crowd. A named worker has certainly more."""
+
+MOST_SPREAD = 0.05
+"""Standard deviation of the members' excess agreement, relative to its mean, that accounts with one
+source may have. Honest workers differ more, by at least twice as much."""
 
 LEAST_KNOWN, CERTAIN = 5, 3.0
 """Number of known truths, and of standard errors, that decide between a group and its rest."""
@@ -94,14 +102,15 @@ def _next_group(crowd: Crowd, free: Mask) -> tuple[Mask, Mask, float] | None:
         if all_tasks is None or any((all_tasks.members == old).all() for old in seen):
             continue
         seen.append(all_tasks.members)
+        near, t, tasks = all_tasks.membership
+        certain = stdtrit(np.maximum(tasks - 1, 2), 1.0 - FALSE_NAMES / len(free))
+        surplus = 1.0 - LEAST_GAP * all_tasks.within / np.maximum(near, 1e-9)
+        named = all_tasks.members & (t * surplus >= certain)
         other = _refined(found, ~half, free, 0.0)
         other = other and Excess.of(crowd, half, other.members, other.rest)
-        if other is None or not _is_group((found, other), *all_tasks.nearer_to_truths()):
+        if named.sum() < LEAST_MEMBERS or other is None:
             continue
-        _, t, tasks = all_tasks.membership
-        certain = stdtrit(np.maximum(tasks - 1, 2), 1.0 - FALSE_NAMES / len(free))
-        named = all_tasks.members & (t >= certain)
-        if named.sum() >= LEAST_MEMBERS:
+        if _is_group((found, other), all_tasks, named):
             within = np.mean([found.within, other.within])
             return all_tasks.members, named, float(np.clip(np.sqrt(within), 0.3, 0.98))
     return None
@@ -145,32 +154,65 @@ def _refined(excess: Excess | None, tasks: Mask, free: Mask, least: float) -> Ex
     return found
 
 
-def _is_group(halves: tuple[Excess, Excess], decided: float, known: int) -> bool:
+def _is_group(halves: tuple[Excess, Excess], whole: Excess, named: Mask) -> bool:
     """Return whether the members, and not the rest, follow a source that is not the truth.
 
-    Each of `halves` is measured on the tasks that did not choose its members; on the others, their
-    agreement would be too large. Known truths decide first. Reports alone cannot always decide:
-    ``docs/theory/groups-of-workers.md``.
+    Each of `halves` is measured on the tasks that did not choose its members; on the others, and on
+    the `whole`, their agreement would be too large. Known truths decide first. Reports alone cannot
+    always decide: ``docs/theory/groups-of-workers.md``.
     """
     sizes = [(one.within, one.rest_within, one.explained, one.share) for one in halves]
     within, rest, explained, share = np.mean(sizes, axis=0)
     error, rest_error = np.sqrt(np.sum([np.square(one.errors) for one in halves], axis=0)) / 2.0
+    decided, known = whole.nearer_to_truths()
     if within > 1.1 + error or (known >= LEAST_KNOWN and decided < -1.0):
         return False
     if known >= LEAST_KNOWN and decided > CERTAIN and share >= LEAST_SHARE[0]:
         return True
     related = max(explained, 0.0) / max(within, 1e-9)
-    part = np.mean([one.members.mean() for one in halves])
-    margin = np.interp(part, *MARGIN) + np.hypot(error, rest_error)
-    around = np.mean([_others(one) for one in halves])
-    majority = part <= 0.75 and within >= 0.65 and related <= RELATED[0]
-    return bool(
-        share >= np.interp(related, RELATED, LEAST_SHARE)
-        and rest >= max(LEAST_CROWD, 3.0 * rest_error)
-        and within >= rest + margin
-        and around <= LEAST_GAP * within
-        and (part <= 0.5 or (majority and rest <= 0.5 + rest_error))
-    )
+    if (
+        share < np.interp(related, RELATED, LEAST_SHARE)
+        or rest < max(LEAST_CROWD, 3.0 * rest_error)
+        or np.mean([_others(one) for one in halves]) > LEAST_GAP * within
+    ):
+        return False
+    uniform = _more_uniform(whole, named)
+    if uniform is not None:
+        return uniform
+    part = whole.members.mean()
+    lead = within - rest - math.hypot(error, rest_error)
+    small = part <= 0.5 or (part <= MOST_PART and within >= MAJORITY and related <= RELATED[0])
+    return bool(small and lead >= np.interp(part, *MARGIN))
+
+
+def _more_uniform(whole: Excess, named: Mask) -> bool | None:
+    """Return whether the named follow their source more uniformly than the rest its own.
+
+    None if it is uncertain.
+    """
+    spread, error = _spread(whole, named)
+    every = whole.crowd.first | ~whole.crowd.first
+    back = Excess.of(whole.crowd, every, whole.rest, whole.members)
+    other, other_error = (0.0, error) if back is None else _spread(back, whole.rest)
+    if spread + error < other - other_error:
+        return True
+    most = min(other + other_error + error, max(2.0 * error, MOST_SPREAD**2))
+    alike = other + other_error < (2.0 * MOST_SPREAD) ** 2
+    return False if spread > most or alike else None
+
+
+def _spread(excess: Excess, workers: Mask) -> tuple[float, float]:
+    """Return the relative variance of excess agreement without noise, and its standard error."""
+    near, t, _ = excess.membership
+    own = near[workers]
+    noise = (own / np.where(t == 0.0, 1e-9, t)[workers]) ** 2
+    mean = max(float(own.mean()), 1e-9)
+    weights = 1.0 / (noise + (0.2 * mean) ** 2) ** 2  # workers with few tasks count less
+    weights /= weights.sum()
+    mean = max(float(weights @ own), 1e-9)
+    variance = float(weights @ (own - mean) ** 2)
+    error = variance * math.sqrt(2.0 * float((weights**2).sum()))
+    return max(variance - float(weights @ noise), 0.0) / mean**2, error / mean**2
 
 
 def _others(excess: Excess) -> float:
