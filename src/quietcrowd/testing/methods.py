@@ -126,16 +126,17 @@ def _check_standard_errors(estimate: NumericEstimate, table: pd.DataFrame) -> No
 
 
 def _check_units(method: FittingMethod, answers: Answers) -> None:
-    frame = answers.to_frame().astype({"label": "float64"})
+    frame = answers.to_frame()
+    frame = frame.assign(label=frame["label"] + 0.5)
     expected = cast(NumericEstimate, fit(method, frame))
-    moved = cast(NumericEstimate, fit(method, frame.assign(label=frame["label"] * 250.0 - 1000.0)))
+    moved = cast(NumericEstimate, fit(method, frame.assign(label=frame["label"] * 250.25 - 1000.0)))
     np.testing.assert_allclose(
         moved.estimates.truths,
-        expected.estimates.truths * 250.0 - 1000.0,
+        expected.estimates.truths * 250.25 - 1000.0,
         rtol=1e-9,
         err_msg="the unit of the answers affects the truths",
     )
-    np.testing.assert_allclose(moved.error, expected.error * 250.0, rtol=1e-6)
+    np.testing.assert_allclose(moved.error, expected.error * 250.25, rtol=1e-6)
     np.testing.assert_allclose(moved.weight, expected.weight, rtol=1e-6)
 
 
