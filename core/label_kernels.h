@@ -90,12 +90,14 @@ i64 learn_coins(Array<const i64> right_counts, Array<const i64> answers, double 
 //   told            what the known truths tell of the map
 //   agreed          per worker, to which agreements are added in the last pass; a report that is no label
 //                   agrees with none
+//   messages        added to the log-odds at [task, label], unless empty
+//   apparent        probabilities of the apparent truths at [task, label], filled unless empty
 //   estimates       filled unless empty
 //   posterior       probabilities at [task, label], filled in the last pass unless empty
 i64 infer_noisy_labels(const LabelPartition& partition, i64 reports, Array<const i32> log_odds, Array<const i32> votes,
                        double nats, Array<const double> log_priors, const TruthMap& map, double unit, double told_unit,
                        Array<const i64> even, u64 seed, Array<i64> counts, Array<i64> classes, const KnownSums& told,
-                       Array<i64> agreed,
+                       Array<i64> agreed, Array<const double, 2> messages, Array<double, 2> apparent,
                        const LabelEstimates& estimates, Array<double, 2> posterior);
 
 // The same for sets of labels.

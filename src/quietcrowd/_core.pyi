@@ -79,6 +79,8 @@ def infer_noisy_labels(
     classes: numpy.typing.NDArray[numpy.int64],
     told: tuple[Any, ...],
     agreed: numpy.typing.NDArray[numpy.int64],
+    messages: numpy.typing.NDArray[numpy.float64],
+    apparent: numpy.typing.NDArray[numpy.float64],
     estimates: tuple[Any, ...],
     posterior: numpy.typing.NDArray[numpy.float64],
 ) -> int: ...

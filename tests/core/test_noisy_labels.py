@@ -70,6 +70,7 @@ class Room(NamedTuple):
     confidence: np.ndarray
     tied: np.ndarray
     posterior: np.ndarray
+    apparent: np.ndarray
 
 
 class Draw:
@@ -92,6 +93,7 @@ class Draw:
         less = np.rint(0.4 * rng.random(shape) / NATS).astype(np.int32)
         self.log_odds = self.votes - less
         self.log_priors = np.log(rng.dirichlet(np.ones(labels)).clip(1e-3))
+        self.messages = rng.normal(size=(tasks, labels))
 
     def run(self, *, last, truth_map=None):
         """Return the entropy, the sums and the room that the kernel fills."""
@@ -109,6 +111,7 @@ class Draw:
             np.zeros(tasks),
             np.zeros(tasks, np.bool_),
             np.zeros((tasks, self.labels)),
+            np.zeros((self.tasks, self.labels)),
         )
         entropy = _core.infer_noisy_labels(
             (self.offsets, self.codes, self.values, self.draws, self.known),
@@ -126,6 +129,8 @@ class Draw:
             sums.classes,
             told,
             sums.agreed,
+            self.messages,
+            room.apparent,
             room[:3],
             room.posterior,
         )
@@ -133,7 +138,7 @@ class Draw:
 
     def total(self, table):
         """Return what a table adds up to on each task, the log-frequencies among it."""
-        logs = np.tile(self.log_priors, (self.tasks, 1))
+        logs = self.messages + self.log_priors
         np.add.at(logs, self.task_codes, table[self.codes, self.values] * NATS)
         return logs
 
@@ -230,8 +235,11 @@ def draws():
 @given(drawn=draws(), rows=st.integers(0, 2))
 def test_a_sweep_against_plain_numpy(drawn, rows):
     truth_map = draw_map(np.random.default_rng(rows), drawn.labels, rows)
-    entropy, sums, _ = drawn.run(last=False, truth_map=truth_map)
-    drawn.check_sums(entropy, sums, drawn.total(drawn.log_odds))
+    entropy, sums, room = drawn.run(last=False, truth_map=truth_map)
+    logs = drawn.total(drawn.log_odds)
+    drawn.check_sums(entropy, sums, logs)
+    apparent = drawn.believed(logs) * drawn.counted[:, np.newaxis]
+    np.testing.assert_allclose(room.apparent, apparent, rtol=1e-8, atol=1e-10)
     if rows:
         drawn.check_told(sums, truth_map)
     assert not sums.agreed.any()
@@ -246,6 +254,8 @@ def test_the_last_pass_against_plain_numpy(drawn, rows):
     drawn.check_sums(entropy, sums, logs)
     if rows:
         drawn.check_told(sums, truth_map)
+    apparent = drawn.believed(logs) * drawn.counted[:, np.newaxis]
+    np.testing.assert_allclose(room.apparent, apparent, rtol=1e-8, atol=1e-10)
     shares = drawn.mapped(logs, truth_map)
     np.testing.assert_allclose(room.posterior, shares, rtol=1e-8, atol=1e-10)
     counted = drawn.counted
@@ -263,10 +273,12 @@ def test_the_tasks_beside_change_no_bit(last):
     entropy, sums, room = drawn.run(last=last)
     total, parts, rooms = 0.0, [], []
     whole = (drawn.offsets, drawn.draws, drawn.known)
+    messages = drawn.messages
     for start, end in ((0, 1), (1, 70), (70, 71), (71, 150)):
         offsets, draws, known = whole
         drawn.offsets, drawn.tasks = offsets[start : end + 1], end - start
         drawn.draws, drawn.known = draws[start:end], known[start:end]
+        drawn.messages = messages[start:end]
         added, part, filled = drawn.run(last=last)
         total += added
         parts.append(part)
@@ -304,6 +316,7 @@ def test_a_task_that_is_as_sure_of_two_labels_stays_tied_by_the_map():
     drawn = Draw(4, 30, 2, 2)
     drawn.votes[:] = drawn.log_odds[:] = -(1 << 24)
     drawn.log_priors = np.zeros(2)
+    drawn.messages[:] = 0.0
     drawn.known[:] = -1
     for rows in (1, 2):
         truth_map = draw_map(np.random.default_rng(1), 2, rows)._replace(
@@ -340,6 +353,8 @@ def arguments_of(rng, labels, reports, *, last, posterior=False, workers=50, row
         np.zeros(labels, np.int64),
         empty_told(rows, labels),
         np.zeros(workers, np.int64),
+        rng.normal(size=(len(known) if rows else 0, labels)),
+        np.zeros((len(known) if rows else 0, labels)),
         (np.zeros(room, np.min_scalar_type(labels)), np.zeros(room), np.zeros(room, bool)),
         np.zeros((room if posterior else 0, labels)),
     ]
@@ -402,14 +417,14 @@ def test_sizes_that_do_not_fit_are_refused(place):
         _core.infer_noisy_labels(*arguments)
 
 
-@pytest.mark.parametrize("place", [2, 3, 15, 16])
+@pytest.mark.parametrize("place", [2, 3, 15, 16, 17, 18])
 def test_tables_and_room_that_are_too_small_are_refused(place):
     arguments = arguments_of(np.random.default_rng(6), 4, 5, last=True, posterior=True)
     old = arguments[place]
-    arguments[place] = (old[0][1:], *old[1:]) if place == 15 else old[21:]
+    arguments[place] = (old[0][1:], *old[1:]) if place == 17 else old[21:]
     with pytest.raises(ValueError, match="must"):
         _core.infer_noisy_labels(*arguments)
-    if place == 16:
+    if place in (15, 16, 18):
         arguments[place] = np.ascontiguousarray(old[:, 1:])
         with pytest.raises(ValueError, match="must"):
             _core.infer_noisy_labels(*arguments)
@@ -438,7 +453,7 @@ def test_numbers_of_reports_that_cannot_be_are_refused(reports):
 
 def test_arrays_of_other_types_are_never_converted():
     arguments = arguments_of(np.random.default_rng(7), 4, 4, last=False)
-    for place in (2, 3, 5, 9, 11, 12, 14, 16):
+    for place in (2, 3, 5, 9, 11, 12, 14, 15, 16, 18):
         changed = [*arguments]
         changed[place] = arguments[place].astype(np.float32)
         with pytest.raises(TypeError):

@@ -61,6 +61,8 @@ def infer(offsets, codes, values, known, odds, log_priors, *, unit=UNIT, seed=0)
         classes,
         empty_told(0, labels),
         agreed,
+        np.zeros((0, labels)),
+        np.zeros((0, labels)),
         estimates,
         posterior,
     )

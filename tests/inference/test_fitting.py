@@ -34,7 +34,11 @@ def files_of_calls(run):
 @pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning")
 @pytest.mark.parametrize(
     ("method", "noisy", "most_files", "most_switches"),
-    [(qc.NoiseAware(), True, 20, 400), (qc.DawidSkene(), False, 14, 200)],
+    [
+        (qc.NoiseAware(groups=False), True, 20, 400),
+        (qc.NoiseAware(), True, 25, 600),  # with the search for groups
+        (qc.DawidSkene(), False, 14, 200),
+    ],
 )
 def test_one_fit_stays_within_few_files(method, noisy, most_files, most_switches):
     crowd = qc.make_crowd(tasks=300, workers=50, random_state=1)

@@ -25,7 +25,7 @@ T = TypeVar("T")
 MECHANISMS = Mechanism.registry()
 
 METHODS = {
-    "noise-aware": "prior, shared_errors",
+    "noise-aware": "prior, shared_errors, groups",
     "majority": "",
     "weighted-vote": "smoothing",
     "dawid-skene": "one_coin, smoothing, trust, class_smoothing",

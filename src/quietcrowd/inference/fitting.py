@@ -196,6 +196,8 @@ class FittingMethod(TruthInference):
             model, partitions, known = self._prepare_options(observed, gold, init)
         else:
             model, partition, known = self.prepare(observed, gold)
+            if model.seeks_groups:
+                model = model.with_groups(model.group_reports(partition))
             partitions = [partition]
         first: Any = None
         if init is not None:
@@ -292,6 +294,7 @@ class FittingMethod(TruthInference):
         observed, earlier = join_workers(init, observed)
         joined = joined_summary(init.summary, observed.summary, earlier)
         model, partition, known = self.prepare(observed, gold, joined)
+        model = model.continued(init.model)
         warn_about_source(self, observed, 2)
         result = extend_loop(model, init, earlier, partition)
         warn_about_result(model, observed.mechanism, result, 2)

@@ -127,6 +127,23 @@ class Model(ABC, Generic[MethodT, StateT, TallyT]):
         """Return the tally of an earlier pass for the workers and units of more answers."""
         return tally.extended(extension)
 
+    @property
+    def seeks_groups(self) -> bool:
+        """Whether `with_groups` is called before the first sweep."""
+        return False
+
+    def group_reports(self, partition: Partition) -> Any:
+        """Return what `with_groups` reads of a partition, to be added up."""
+        raise NotImplementedError(f"{type(self).__name__} has no groups of workers")
+
+    def with_groups(self, reports: Any) -> Self:
+        """Return the model with the groups of workers that these reports show."""
+        raise NotImplementedError(f"{type(self).__name__} has no groups of workers")
+
+    def continued(self, earlier: Self) -> Self:  # noqa: ARG002
+        """Return the model of more answers with the groups of an earlier one."""
+        return self
+
     def notes(self, tally: TallyT, state: StateT | None) -> tuple[str, ...]:  # noqa: ARG002
         """Return sentences that a reader of the estimates should know."""
         return ()

@@ -25,7 +25,7 @@ from quietcrowd.inference.shared_errors import LEARN, as_choice, check_choice
 from quietcrowd.label_frequencies import as_label_frequencies, check_label_frequencies
 from quietcrowd.mechanisms.channels.base import Channel, known_grid
 from quietcrowd.report_domains import Reals
-from quietcrowd.validation import at_least, check_between, plain, whole_number
+from quietcrowd.validation import at_least, check_between, one_of, plain, whole_number
 
 MOST_SHARED = 0.9
 """Largest probability of a shared error of labels."""
@@ -68,6 +68,10 @@ class NoiseAware(FittingMethod):
         truth differs from what the workers agree on, at most .9; for numbers the standard deviation
         of that difference, in the unit of the answers. With False, workers are assumed to err
         independently, and confidences are too high if they do not.
+    groups : bool
+        Whether to search for groups of workers who agree more than the truths explain, such as
+        copies of one account. The reports of a group count as those of one source, and the workers
+        have the flag "group 1", "group 2" and so on. Only for labels.
     max_iter : int
         Largest number of iterations; more change the estimates little.
     tol : float
@@ -114,6 +118,7 @@ class NoiseAware(FittingMethod):
         default=None, converter=as_label_frequencies, validator=check_label_frequencies
     )
     shared_errors: str | float = field(default=LEARN, converter=as_choice, validator=check_choice)
+    groups: bool = field(default=True, validator=one_of(True, False))
     max_iter: int = field(default=30, converter=plain, validator=whole_number(1))
     tol: float = field(default=1e-5, converter=plain, validator=at_least(0))
 

@@ -180,7 +180,8 @@ def infer_store(
     kept = None if checkpoint is None else Path(checkpoint)
     target = _check_targets(store, truths, workers, kept)
     threads = threads_of(n_jobs)
-    job = _job(store, method, gold)
+    executor = executor or ThreadExecutor(threads)
+    job = _with_groups(_job(store, method, gold), executor)
     states = None if kept is None else _checkpoint(job, kept)
     reached = LoopProgress(state=_first_state(job, init, states is None))
     if states is not None:
@@ -190,7 +191,7 @@ def infer_store(
         warn_each(told, 2)
     with TemporaryFile(dir=target.parent) as file:
         with Progress(console=Console(stderr=True), disable=not progress, transient=True) as bar:
-            run = _Run(job=job, executor=executor or ThreadExecutor(threads), bar=bar)
+            run = _Run(job=job, executor=executor, bar=bar)
             save = None if states is None else states.save
             reached = iterate(job.model, run.tally, reached, save)
             last = run.last_pass(reached.state, target, file)
@@ -245,6 +246,16 @@ def _job(store: Store, method: FittingMethod, truths: Any) -> Job:
         model=method.bind(summary, known.values),
         known_truths=known,
     )
+
+
+def _with_groups(job: Job, executor: Executor) -> Job:
+    """Return the job whose model knows the groups of workers, if it seeks them."""
+    if not job.model.seeks_groups:
+        return job
+    indices = [index for index, one in enumerate(job.store.partitions) if one.tasks]
+    found = executor.sums(Job.group_reports, job, indices, None)
+    reports = add_up(part for part, _ in found)
+    return evolve(job, model=job.model.with_groups(reports))
 
 
 def _first_state(job: Job, init: EarlierEstimate | None, alone: bool) -> State | None:

@@ -157,6 +157,10 @@ class Job:
     model: Model[Any, Any, Any]
     known_truths: StoredTruths
 
+    def group_reports(self, index: int, _: None) -> Any:
+        """Return the reports of a partition in which groups of workers are searched."""
+        return self.model.group_reports(self._partition(index))
+
     def tally(self, index: int, state: State | None) -> Tally:
         """Return the additive statistics of a partition."""
         tally: Tally = self.model.sweep(self._partition(index), state, None)

@@ -29,6 +29,7 @@ def tally_of(counts, classes, **others):
         "entropy": 0,
         "report_counts": np.zeros(reports, np.int64),
         "known": KnownTally.empty(0, 0),
+        "sources": np.zeros((0, *counts.shape[1:]), np.int64),
         "agreed": np.zeros(workers, np.int64),
         "histograms": no_histograms(),
     }

@@ -522,3 +522,104 @@ def test_where_estimates_are_sure_it_says_nothing_also_if_truths_are_alike(epsil
         warnings.simplefilter("ignore", SimulatedNoiseWarning)
         for answers in (alike, HIDDEN.answers):
             qc.NoiseAware().fit(answers if epsilon is None else one_layer(answers, epsilon))
+
+
+def copied(copies, tasks=240, honest=30, labels=4, seed=3):
+    """Return answers of honest workers and of copies of one source, and the truths.
+
+    The source is right on a third of the tasks, and each copy follows it with .95.
+    """
+    rng = np.random.default_rng(seed)
+    truths = rng.integers(labels, size=tasks)
+    source = np.where(rng.random(tasks) < 0.35, truths, rng.integers(labels, size=tasks))
+    follows = np.append(rng.uniform(0.55, 0.85, honest), np.full(copies, 0.95))
+    task, worker = np.nonzero(
+        rng.random((tasks, len(follows))) < np.where(np.arange(len(follows)) < honest, 0.35, 0.8)
+    )
+    followed = np.where(worker < honest, truths[task], source[task])
+    random = rng.integers(labels, size=len(task))
+    answers = np.where(rng.random(len(task)) < follows[worker], followed, random)
+    names = np.where(worker < honest, "honest ", "copy ").astype(object) + worker.astype(str)
+    frame = pd.DataFrame({"task": task, "worker": names, "label": answers})
+    domain = qc.Categorical(range(labels))
+    return qc.Answers.from_frame(frame, domain), pd.Series(truths, name="label")
+
+
+def with_noise(answers, epsilon):
+    return answers if epsilon is None else one_layer(answers, epsilon)
+
+
+def error_of(estimate, truths):
+    return (estimate.truths.set_index("task")["truth"] != truths).mean()
+
+
+@pytest.mark.parametrize("epsilon", [None, 3.0])
+def test_copies_of_one_account_count_as_one_source(epsilon):
+    together, truths = copied(12)
+    alone = together.to_frame()
+    alone = alone[alone["worker"].str.startswith("honest")]
+    alone = qc.Answers.from_frame(alone, together.domain)
+    estimate = qc.NoiseAware().fit(with_noise(together, epsilon))
+    deceived = qc.NoiseAware(groups=False).fit(with_noise(together, epsilon))
+    expected = error_of(qc.NoiseAware().fit(with_noise(alone, epsilon)), truths)
+    assert error_of(deceived, truths) > 0.5
+    assert error_of(estimate, truths) < expected + 0.04
+    flags = estimate.workers.set_index("worker")["flag"]
+    named = flags.index[flags == "group 1"]
+    assert named.str.startswith("copy").all()
+    assert len(named) == 12
+    assert '12 workers with the flag "group 1" agree more' in estimate.notes[-1]
+    assert np.diff(estimate.history).min() > -ROUNDING
+
+
+def test_without_a_group_the_search_changes_no_bit():
+    for answers in (copied(0)[0], CROWD.answers):
+        found, expected = (qc.NoiseAware(groups=groups).fit(answers) for groups in (True, False))
+        assert found.history == expected.history
+        pd.testing.assert_frame_equal(found.truths, expected.truths, check_exact=True)
+        pd.testing.assert_frame_equal(found.workers, expected.workers, check_exact=True)
+
+
+def test_partitions_and_stores_give_the_bits_of_groups_in_memory(tmp_path):
+    reports = one_layer(copied(12)[0], 3.0)
+    expected = qc.NoiseAware().fit(reports)
+    model, partition = expected.model, expected.partition
+    assert len(model.groups) == 1
+    split = run_loop(model, partition.split(5), n_jobs=2)
+    assert split.history == expected.history
+    np.testing.assert_array_equal(split.estimates.confidence, expected.estimates.confidence)
+    np.testing.assert_array_equal(split.state.sources, expected.state.sources)
+    qc.write_reports(reports, tmp_path / "reports.parquet")
+    store = partition_parquet(tmp_path / "reports.parquet", tmp_path / "store", partitions=3)
+    run = {"checkpoint": tmp_path / "run.checkpoint", "n_jobs": 1}
+    for updates in (3, 30):  # the second run goes on from the first
+        method = qc.NoiseAware(max_iter=updates)
+        found = infer_store(store, method, tmp_path / "truths.parquet", **run)
+    assert found.history == expected.history
+    np.testing.assert_array_equal(found.state.sources, expected.state.sources)
+    assert found.workers["flag"].to_pylist().count("group 1") == 12
+
+
+def test_groups_stay_when_an_estimate_is_extended_or_started_from():
+    answers, truths = copied(12)
+    frame = answers.to_frame()
+    first = frame["task"] < 200
+    begun = qc.NoiseAware().fit(qc.Answers.from_frame(frame[first], answers.domain))
+    later = frame[~first].assign(worker=lambda rows: rows["worker"].replace("honest 1", "new"))
+    more = qc.NoiseAware().extend(begun, qc.Answers.from_frame(later, answers.domain))
+    flags = more.workers.set_index("worker")["flag"]
+    assert (flags[flags.index.str.startswith("copy")] == "group 1").all()
+    assert error_of(more, truths[200:]) < 0.2
+    both = qc.NoiseAware().fit(answers, init=begun)
+    fresh = qc.NoiseAware().fit(answers)
+    np.testing.assert_allclose(both.truths["confidence"], fresh.truths["confidence"], atol=0.01)
+    other = qc.NoiseAware(groups=False).fit(answers, init=begun)
+    assert other.state.sources.shape == (0, 4, 4)
+
+
+def test_reports_with_null_and_switched_off_searches_have_no_groups():
+    null = qc.RandomizedResponse(domain=DOMAIN, epsilon=4.0, missing="category")
+    assert not qc.NoiseAware().fit(null.simulate(CROWD.answers, random_state=1)).model.seeks_groups
+    assert not qc.NoiseAware(groups=False).fit(CROWD.answers).model.seeks_groups
+    with pytest.raises(ParameterError, match="groups"):
+        qc.NoiseAware(groups="yes")

@@ -45,7 +45,7 @@ from quietcrowd.campaign.store.allotments import fixed_allotment
 from quietcrowd.campaign.store.database import UNAVAILABLE, Database
 from quietcrowd.campaign.store.releases import erasures_shown, method_shown
 from quietcrowd.exceptions import QuietcrowdError, QuietcrowdWarning, RemovedMechanismError
-from quietcrowd.inference import METHODS, method_from_dict, usual_method
+from quietcrowd.inference import METHODS, NoiseAware, method_from_dict, usual_method
 
 GivenTasks = Sequence[tuple[bytes, int]]
 """Ids of all tasks in the order of their names, and how often each was assigned."""
@@ -159,6 +159,8 @@ class Inferrer:
         rows = stored.rows
         name = usual_method(rows.domain, rows.mechanism)
         method = METHODS[name]() if row.named is None else method_from_dict(json.loads(row.named))
+        if isinstance(method, NoiseAware):  # nobody is named while answers can still be withdrawn
+            method = evolve(method, groups=False)
         before, start = self._earlier.pop(row.id, (None, None))
         if before != (row.withdrawals, row.exclusions, method):
             start = None

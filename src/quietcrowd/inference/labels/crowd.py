@@ -68,7 +68,9 @@ class CrowdTally(Tally):
     """Statistics of a sweep.
 
     Expected `counts` at [worker, report, label], tasks in `classes`, and the `entropy` of the
-    posteriors have one unit. `report_counts` is filled only in the very first pass.
+    posteriors have one unit; so have expected answers of the `sources` of groups, at [group, truth,
+    answer]. `heard` are the expected messages of groups, in units of 1 / `HEARD_ONE`.
+    `report_counts` is filled only in the very first pass.
     """
 
     counts: npt.NDArray[np.int64]
@@ -77,6 +79,8 @@ class CrowdTally(Tally):
     report_counts: npt.NDArray[np.int64]
     known: KnownTally
     agreed: npt.NDArray[np.int64]
+    sources: npt.NDArray[np.int64]
+    heard: int = 0
     histograms: npt.NDArray[np.int64] = field(factory=no_histograms)
 
 
@@ -91,6 +95,7 @@ class CrowdState(State):
     in units of 2^-32, `guesses` frequencies of the answers. `mistakes`, at [opposed, truth,
     answer], are the distributions of wrong answers of usual and of opposed workers. For the others
     see `Crowd`.
+    `sources`, at [group, truth, answer], are Dirichlet counts of answers of the groups' sources.
     """
 
     log_odds: npt.NDArray[np.int32]
@@ -103,6 +108,7 @@ class CrowdState(State):
     accuracies: Floats
     mistakes: Floats
     truth_map: TruthMap
+    sources: Floats
     updates: int
 
     @override
@@ -277,6 +283,7 @@ def prior_crowd(
         accuracies=accuracies_of_blocks(guesses, blocks),
         mistakes=np.stack([mistakes_of_blocks(guesses, blocks)] * 2),
         truth_map=TruthMap.first(0, 0),
+        sources=np.zeros((0, labels, labels)),
         updates=0,
     )
 

@@ -2,7 +2,7 @@
 
 from functools import cached_property
 from operator import attrgetter
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,17 @@ from quietcrowd.inference.labels.crowd import (
     prior_crowd,
 )
 from quietcrowd.inference.labels.crowd_model import CrowdModel, compared_in
-from quietcrowd.inference.labels.flags import worker_flags
+from quietcrowd.inference.labels.flags import CONSTANT, UNRANDOMIZED, worker_flags
+from quietcrowd.inference.labels.groups.finding import Group, find_groups
+from quietcrowd.inference.labels.groups.messages import (
+    Sources,
+    divergence,
+    expected_logs,
+    group_messages,
+    prior_counts,
+    source_counts,
+)
+from quietcrowd.inference.labels.groups.reports import GroupReports, busiest
 from quietcrowd.inference.labels.learning import learn_crowd
 from quietcrowd.inference.labels.model import check_labels
 from quietcrowd.inference.labels.reports import KINDS, WorkerReports
@@ -31,6 +41,9 @@ from quietcrowd.inference.labels.truth_map import TOLD_ONE
 from quietcrowd.inference.model import Extension
 from quietcrowd.inference.partition import Partition
 from quietcrowd.inference.task_estimates import LabelEstimates
+
+HEARD_ONE = 2.0**20
+"""Representation of a message of 1."""
 
 MOST_LAWS = 2**24
 """Largest number of cells in the distributions of reports: 128 MiB, in several arrays."""
@@ -41,7 +54,14 @@ _LARGEST_LOG = 64.0
 
 @frozen(kw_only=True, eq=False, slots=False)
 class LabelModel(CrowdModel[CrowdState, CrowdTally]):
-    """`NoiseAware` bound to labels: ``docs/theory/noise-aware-labels.md``."""
+    """`NoiseAware` bound to labels: ``docs/theory/noise-aware-labels.md``.
+
+    Members of the `groups` do not vote; the messages of their `sources` do, and they teach nothing
+    about the crowd.
+    """
+
+    groups: tuple[Group, ...] = ()
+    sources: Sources | None = None
 
     @cached_property
     def reports(self) -> WorkerReports:
@@ -51,7 +71,53 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
     @override
     def first_state(self, tally: CrowdTally) -> CrowdState:
         found = prior_crowd(self.reports, tally.report_counts, self.frequencies)
-        return evolve(found, truth_map=self.first_map)
+        return self._with_sources(evolve(found, truth_map=self.first_map), 0)
+
+    @override
+    def start_from(self, state: CrowdState, earlier: Any) -> CrowdState:
+        """Keep the workers; the sources begin anew, since other groups may have been found."""
+        state = super().start_from(state, earlier)
+        return self._with_sources(evolve(state, sources=state.sources[:0]), 0)
+
+    def _with_sources(self, state: CrowdState, answers: Any) -> CrowdState:
+        """Return the state whose members do not vote, after expected answers of the sources."""
+        if self.sources is None:
+            return state
+        members = np.append(self.sources.slot >= 0, False)
+        for table in (state.log_odds, state.votes):
+            table[members] = 0
+        return evolve(state, sources=prior_counts(len(self.groups), self.summary.labels) + answers)
+
+    @property
+    @override
+    def seeks_groups(self) -> bool:
+        """Whether groups are searched: not if NULL is a label."""
+        distribution, labels = self.summary.report_distribution, self.summary.labels
+        without_null = distribution is None or distribution.tables.shape[1] == labels
+        return bool(self.method.groups) and without_null and labels > 1
+
+    @override
+    def group_reports(self, partition: Partition) -> GroupReports:
+        answers = self.summary.answers_per_worker
+        return GroupReports.of(partition, busiest(answers), self.summary.answers)
+
+    @override
+    def with_groups(self, reports: GroupReports) -> Self:
+        table = self.reports.mean_table
+        groups = find_groups(reports, table)
+        if not groups:
+            return self
+        counts = np.zeros((self.summary.workers, table.shape[1]), np.int64)
+        np.add.at(counts, (reports.workers, reports.values), 1)
+        return evolve(self, groups=groups, sources=Sources.of(groups, table, counts))
+
+    @override
+    def continued(self, earlier: Self) -> Self:
+        if earlier.sources is None:
+            return self
+        slot = np.full(self.summary.workers, -1, np.int32)
+        slot[: len(earlier.sources.slot)] = earlier.sources.slot
+        return evolve(self, groups=earlier.groups, sources=evolve(earlier.sources, slot=slot))
 
     @override
     def _count(self, partition: Partition) -> CrowdTally:
@@ -82,6 +148,12 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
     ) -> CrowdTally:
         labels, reports = self.summary.labels, state.log_odds.shape[1]
         tally = self._empty_tally(state)
+        messages, apparent = np.zeros((2, 0, labels))
+        if self.sources is not None:
+            evidence, answered = self.sources.evidence(partition)
+            logs = expected_logs(state.sources)
+            messages = group_messages(evidence, answered, logs)
+            apparent = np.zeros((partition.tasks, labels))
         entropy = infer_noisy_labels(
             partition.labels,
             reports,
@@ -98,10 +170,17 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
             tally.classes,
             tally.known.sums,
             tally.agreed,
+            messages,
+            apparent,
             (estimates or LabelEstimates.empty(0, np.min_scalar_type(labels))).arrays,
             np.zeros((0, labels)) if posterior is None else posterior,
         )
-        return evolve(tally, entropy=entropy, known=compared_in(tally.known, partition))
+        tally = evolve(tally, entropy=entropy, known=compared_in(tally.known, partition))
+        if self.sources is None:
+            return tally
+        heard = np.rint((apparent * messages).sum(axis=1) * HEARD_ONE).astype(np.int64)
+        sources = source_counts(apparent, evidence, answered, logs, self.unit)
+        return evolve(tally, sources=sources, heard=int(heard.sum()))
 
     @override
     def histograms(self, partition: Partition, state: CrowdState | None) -> npt.NDArray[np.int64]:
@@ -127,6 +206,7 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
             entropy=0,
             report_counts=np.zeros(reports, np.int64),
             known=self.empty_known(state),
+            sources=np.zeros((len(self.groups), labels, labels), np.int64),
             agreed=np.zeros(workers, np.int64),
         )
 
@@ -186,7 +266,14 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
         """Learn workers and crowd."""
         if state is None:
             state = self.first_state(tally)
-        learned, bound = learn_crowd(self.reports, tally, state, self.unit, self.frequencies)
+        counted = tally
+        if self.sources is not None:
+            counts = np.where((self.sources.slot >= 0)[:, np.newaxis, np.newaxis], 0, tally.counts)
+            counted = evolve(tally, counts=counts)
+        learned, bound = learn_crowd(self.reports, counted, state, self.unit, self.frequencies)
+        if self.sources is not None:
+            bound += tally.heard / HEARD_ONE - divergence(state.sources)
+        learned = self._with_sources(learned, tally.sources / self.unit)
         return self.mapped(learned, tally.known), bound / self.summary.answers
 
     @override
@@ -207,7 +294,21 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
             self.accuracies,
         )
         found = state.truth_map.accuracies(found, self.accuracies.summary.labels)
+        for place, group in enumerate(self.groups, 1):
+            named = [one for one in group.named if flags[one] not in (CONSTANT, UNRANDOMIZED)]
+            flags[named] = f"group {place}"
         return {"agreement": self.agreement(tally), **found, "flag": flags}
+
+    @override
+    def notes(self, tally: CrowdTally, state: CrowdState | None) -> tuple[str, ...]:
+        found = []
+        for place, group in enumerate(self.groups, 1):
+            found.append(
+                f'{len(group.named):,} workers with the flag "group {place}" agree more than the '
+                "truths explain. They share a source, or know what others do not; known truths "
+                "decide. Their reports count as those of one source."
+            )
+        return (*super().notes(tally, state), *found)
 
     @override
     def extend_tally(self, tally: CrowdTally, extension: Extension) -> CrowdTally:
@@ -220,6 +321,8 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
             entropy=int(entropy[0]),
             report_counts=tally.report_counts,
             known=tally.known,
+            sources=extension.total(tally.sources, unit),
+            heard=tally.heard,
             agreed=extension.sums(tally.agreed),
             histograms=extension.sums(histograms) if histograms.ndim else histograms,
         )

@@ -166,6 +166,7 @@ class OptionCrowdModel(OptionsModel[Any], LearningModel[Any, GroupState, GroupTa
             entropy=entropy,
             report_counts=np.concatenate(reports),
             known=KnownTally.empty(0, 0),
+            sources=np.zeros((0, labels, labels), np.int64),
             agreed=np.sum([part.agreed for part in tally.parts], axis=0),
             histograms=sum_of_histograms(tally),
         )

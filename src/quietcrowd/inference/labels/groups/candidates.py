@@ -19,7 +19,7 @@ NEAR, FAR = 0.5, 0.3
 NEARER = 0.75
 """The same of members if the source is often right, so that other workers agree with it too."""
 
-_DENSE = 0.05
+_DENSE, _FEW = 0.05, 60
 _ROUNDS, _FACTORS, _MOST = 12, 4, 6
 
 
@@ -29,11 +29,14 @@ def candidates(crowd: Crowd, tasks: Mask, free: Mask) -> list[tuple[Mask, Mask]]
     First guesses are the leading factors of the pairs' agreement. Each is refined until it contains
     all workers with a mean agreement with it above a fraction of that within it.
     """
+    if _shared_pairs(crowd, tasks) < LEAST_MEMBERS * (LEAST_MEMBERS - 1):
+        return []
     agreement, weights = pair_agreement(crowd, tasks)
     weights *= free[:, np.newaxis] & free
-    if not weights.any():
+    matrix = agreement * np.sqrt(weights)
+    if not matrix.any():
         return []
-    guesses = np.array(_leading(agreement * np.sqrt(weights))).T & free[:, np.newaxis]
+    guesses = np.array(_leading(matrix)).T & free[:, np.newaxis]
     members = np.concatenate([guesses, guesses], axis=1)
     near = np.repeat([NEAR, NEARER], guesses.shape[1])
     far = np.repeat([FAR, NEARER], guesses.shape[1])
@@ -98,10 +101,30 @@ def pair_agreement(crowd: Crowd, tasks: Mask) -> tuple[Floats, Floats]:
     return np.where(usable, excess / scale, 0.0), np.where(usable, precision, 0.0)
 
 
+def _shared_pairs(crowd: Crowd, tasks: Mask) -> int:
+    """Return the number of ordered pairs of workers with enough common tasks, if these are few.
+
+    Counting many pairs would take longer than comparing them.
+    """
+    rows = tasks[crowd.task]
+    sizes = np.bincount(crowd.task[rows])
+    if (sizes**2).sum() > crowd.workers**2:
+        return crowd.workers**2
+    ones = np.ones(int(rows.sum()), np.int32)
+    present = sparse.csr_array((ones, (crowd.worker[rows], crowd.task[rows])))
+    common = present @ present.T
+    common.setdiag(0)
+    return int((common.data >= LEAST_SHARED).sum())
+
+
 def _leading(matrix: Floats) -> list[Mask]:
     """Return the workers with the largest loadings of the leading factors."""
     size = len(matrix)
-    _, vectors = linalg.eigh(matrix, subset_by_index=(max(size - _FACTORS, 0), size - 1))
+    if size > _FEW:
+        start = np.random.default_rng(0).normal(size=size)
+        _, vectors = sparse.linalg.eigsh(matrix, _FACTORS, which="LA", v0=start, tol=1e-4)
+    else:
+        _, vectors = linalg.eigh(matrix, subset_by_index=(max(size - _FACTORS, 0), size - 1))
     guesses = []
     for vector in (*vectors.T, *-vectors.T):
         top = np.sort(vector)[-LEAST_MEMBERS:].mean()

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from attrs import frozen
-from scipy.special import digamma
+from scipy.special import digamma, gammaln
 
 from quietcrowd.inference.labels.groups.finding import Group
 from quietcrowd.inference.labels.groups.reports import Codes, Floats, Ints, Mask
@@ -78,6 +78,15 @@ def prior_counts(groups: int, labels: int) -> Floats:
     """Return the prior of the answers of each source, at [group, truth, answer]."""
     one = PRIOR_ACCURACY * np.eye(labels) + (1.0 - PRIOR_ACCURACY) / labels
     return np.repeat(PRIOR_ANSWERS * one[np.newaxis], groups, axis=0)
+
+
+def divergence(counts: Floats) -> float:
+    """Return the Kullback-Leibler divergence of all sources' distributions from their prior."""
+    prior = prior_counts(len(counts), counts.shape[-1])
+    found = gammaln(counts.sum(axis=-1)) - gammaln(prior.sum(axis=-1))
+    found += (gammaln(prior) - gammaln(counts)).sum(axis=-1)
+    found += ((counts - prior) * expected_logs(counts)).sum(axis=-1)
+    return float(found.sum())
 
 
 def expected_logs(counts: Floats) -> Floats:

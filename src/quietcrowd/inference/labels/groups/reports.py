@@ -18,7 +18,7 @@ Mask = npt.NDArray[np.bool_]
 MOST_WORKERS = 1_000
 """Number of the busiest workers; no group is searched among others."""
 
-MOST_REPORTS = 2**18
+MOST_REPORTS = 2**15
 """Number of reports, about, that the search reads: those of the tasks with the smallest hashes."""
 
 MOST_CLASSES = 6
