@@ -69,7 +69,10 @@ def test_results_are_those_of_the_library(server, desk, name):
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         usual = usual_method(reports.table.domain, reports.mechanism)
-        estimate = METHODS[usual]().fit(reports)
+        method = METHODS[usual]()
+        if usual == "noise-aware":  # a campaign names no groups
+            method = method.set_params(groups=False)
+        estimate = method.fit(reports)
     truths = [row["truth"] for row in results["truths"]]
     assert truths == estimate.truths_as("pyarrow")["truth"].to_pylist()
     assert results["method"] == estimate.method.to_dict()
