@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Categorical, Interval
-from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.exceptions import AnswerError, ParameterError, QuietcrowdWarning
 from quietcrowd.testing import crowds
 
 DOMAIN = Categorical(["no", "yes"])
@@ -137,6 +137,15 @@ def test_skipped_answers_are_counted():
     assert len(answers) == 2
     with pytest.raises(AnswerError, match="no answer lies in the domain"):
         Answers.from_frame(frame, Categorical([1, 2]), out_of_domain="skip")
+
+
+def test_an_answer_that_was_withdrawn_later_is_reported():
+    rows = {"task": [1, 1, 2], "worker": ["u", "u", "u"], "label": ["no", None, "yes"]}
+    with pytest.warns(QuietcrowdWarning, match="a worker and a task with one: 1. The valid answer"):
+        answers = Answers.from_frame(
+            pd.DataFrame(rows), Categorical(["no", "yes"]), duplicates="last", out_of_domain="skip"
+        )
+    assert answers.values.tolist() == [0, 1]
 
 
 def test_skipped_rows_do_not_shift_the_row_of_a_duplicate():

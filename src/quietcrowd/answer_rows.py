@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -22,7 +23,7 @@ from quietcrowd.answer_errors import (
     plain_type,
 )
 from quietcrowd.domains import Domain, FiniteDomain
-from quietcrowd.exceptions import AnswerError
+from quietcrowd.exceptions import AnswerError, QuietcrowdWarning
 from quietcrowd.frames import (
     ALIASES,
     Duplicates,
@@ -73,6 +74,9 @@ class EncodedRows:
         """Return the order of rows inside by task and worker, their codes, and repetitions."""
         task_codes, worker_codes, rows = self.task_codes, self.worker_codes, None
         if not self.inside.all():
+            cells = task_codes.astype(np.int64) * len(self.workers) + worker_codes
+            if count := int(np.isin(cells[~self.inside], cells[self.inside]).sum()):
+                warnings.warn(QuietcrowdWarning("answers.older-kept", count=count), stacklevel=3)
             task_codes, worker_codes = task_codes[self.inside], worker_codes[self.inside]
             rows = np.flatnonzero(self.inside)
         order, tasks, workers = sort_rows(
