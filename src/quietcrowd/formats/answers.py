@@ -43,20 +43,16 @@ def read_answers(
     Parameters
     ----------
     path : str or Path
-        Name that ends in ``.csv``, ``.tsv``, ``.tab``, ``.txt``, ``.jsonl``, ``.ndjson`` or
-        ``.json``, or one of these and ``.gz``, or in ``.parquet``, ``.xlsx``, ``.ods``, ``.zip`` or
-        ``.manifest``; or a folder of SageMaker's worker responses. Ids in text files and workbooks
-        are read as text.
+        Name with a suffix of ``quietcrowd.formats.FORMATS``, such as ``.csv``, ``.jsonl.gz`` or
+        ``.xlsx``; or a folder of SageMaker's worker responses. Ids in text files and workbooks are
+        read as text.
     domain : Domain
         Domain of the answers.
     task, worker, label : str or int
         Names of the columns of a table, or their numbers from 1 if it has no header.
     file_format : str, optional
-        ``csv``, ``parquet``, ``jsonl``, ``excel``, ``ods``, ``mturk``, ``toloka``,
-        ``label-studio``, ``label-studio-min``, ``label-studio-csv``, ``prodigy``, ``doccano``,
-        ``argilla``, ``limesurvey``, ``qualtrics``, ``zooniverse``, ``labelbox``, ``kili``,
-        ``mturk-api``, ``sagemaker``, ``appen`` or ``hugging-face``. Default: determined by suffix
-        and header, except ``hugging-face``.
+        Name in ``quietcrowd.formats.FORMATS``. Default: determined by suffix and header, except
+        ``hugging-face``.
     field : str, optional
         The question, if a platform's file has several.
     rejected : bool

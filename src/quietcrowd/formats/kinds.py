@@ -19,6 +19,15 @@ from quietcrowd.validation import did_you_mean, one_line
 from quietcrowd.wide_columns import QUALTRICS
 
 _ZIPPED = (".zip", ".xlsx", ".ods")
+_DAMAGE = (
+    pa.ArrowException,
+    OSError,
+    EOFError,
+    OverflowError,
+    ValueError,
+    RecursionError,
+    zlib.error,
+)
 
 
 @frozen
@@ -73,10 +82,7 @@ class Format:
             return function(path, *parameters)
         except (FormatError, ParameterError):
             raise
-        except (
-            *(pa.ArrowException, OSError, EOFError, OverflowError),
-            *(ValueError, RecursionError, zlib.error),
-        ) as error:
+        except _DAMAGE as error:
             if isinstance(error, UnicodeDecodeError) and path.suffix.lower() not in _ZIPPED:
                 check_utf8(path)
             raise FormatError(
