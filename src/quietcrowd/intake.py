@@ -205,7 +205,7 @@ class Intake:
         texts: Mapping[int, str],
         rows: Sequence[int],
     ) -> None:
-        """Count the rows whose values have other `texts` now."""
+        """Count the rows with values that have other `texts` now."""
         if not texts:
             return
         codes, values = dictionary_codes(column)

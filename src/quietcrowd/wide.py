@@ -111,7 +111,7 @@ def long_rows(
 def answer_rows(
     frame: Any, domain: Domain, *, skip: bool, missing: Iterable[str], **choice: Any
 ) -> pa.Table:
-    """Return the table of `long_rows`, whose labels are in the domain, or skipped later.
+    """Return the table of `long_rows`; labels are in the domain, or skipped later.
 
     Warns of changed values, and of responses and questions that were not read.
     """
