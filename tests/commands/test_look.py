@@ -534,7 +534,10 @@ def test_annotations_with_the_names_of_workers(looked, tmp_path):
 
 @pytest.mark.parametrize(
     ("header", "choose"),
-    [("Timestamp,Best?,Which?\n", "--wide --questions"), (SURVEY + IMPORT_IDS, "--question")],
+    [
+        ('Timestamp,Best?,"Which, if any?"\n', "--wide --questions"),
+        (SURVEY + IMPORT_IDS, "--question"),
+    ],
 )
 def test_texts_of_one_question_may_be_several_labels(looked, tmp_path, header, choose):
     qualtrics = header.startswith(SURVEY)
@@ -544,7 +547,7 @@ def test_texts_of_one_question_may_be_several_labels(looked, tmp_path, header, c
     path = tmp_path / "a.csv"
     path.write_text("\n".join([header.strip(), *lines, ""]))
     (other,) = looked(path)["other_commands"].values()
-    question = "Q2" if qualtrics else "'Which?'"
+    question = "Q2" if qualtrics else "'\"Which, if any?\"'"
     assert other.endswith(f"{choose} {question} --multi-label 'cat,\"dog, big\"' --separator ,")
 
 

@@ -85,7 +85,8 @@ def steps_per_question(
     others = {}
     for question, found in labels.items():
         if sets := sets_in(found):
-            steps = convert_steps(source, {**given, name: question, **sets})
+            chosen = options.join([question]) if name == "questions" else question
+            steps = convert_steps(source, {**given, name: chosen, **sets})
             if steps.commands:
                 others[f"If texts of {question!r} are several labels"] = steps.commands[0]
     return others
