@@ -146,6 +146,16 @@ def test_groups_are_found_among_many_labels():
     np.testing.assert_array_equal(group.named, COPIES)
 
 
+def test_an_honest_majority_is_no_group_even_if_the_rest_is_a_mixture():
+    answers, _ = with_copies(0, 12, 0.7, honest=60, tasks=600)
+    guesses = np.random.default_rng(0).integers(0, 4, (10, 600))
+    guesses[np.random.default_rng(1).random((10, 600)) < 0.7] = -1
+
+    groups = find_groups(statistics_of(np.vstack([answers, guesses])), np.eye(4))
+
+    assert [group.named.tolist() for group in groups] in ([], [list(range(60, 72))])
+
+
 @pytest.mark.parametrize(
     ("copies", "following", "epsilon"),
     [

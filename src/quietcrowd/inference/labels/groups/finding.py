@@ -194,11 +194,12 @@ def _more_uniform(whole: Excess, named: Mask) -> bool | None:
     every = whole.crowd.first | ~whole.crowd.first
     back = Excess.of(whole.crowd, every, whole.rest, whole.members)
     other, other_error = (0.0, error) if back is None else _spread(back, whole.rest)
+    if spread > min(other + other_error + error, max(2.0 * error, MOST_SPREAD**2)):
+        return False
     if spread + error < other - other_error:
         return True
-    most = min(other + other_error + error, max(2.0 * error, MOST_SPREAD**2))
     alike = other + other_error < (2.0 * MOST_SPREAD) ** 2
-    return False if spread > most or alike else None
+    return False if alike else None
 
 
 def _spread(excess: Excess, workers: Mask) -> tuple[float, float]:
