@@ -26,7 +26,13 @@ def row(workers=10, answers=5, error=0.2, epsilon=1.0, mechanism="one-layer"):
 
 def plan(*rows, target=None):
     return CampaignPlan(
-        rows=rows, tasks=50, score="error_rate", assumed="a crowd", target=target, draws=3
+        rows=rows,
+        tasks=50,
+        score="error_rate",
+        assumed="a crowd",
+        floor=0.1,
+        target=target,
+        draws=3,
     )
 
 

@@ -122,3 +122,12 @@ def test_what_cannot_be_assumed_is_told(quality, message):
 def test_one_label_is_told_as_such():
     with pytest.raises(ParameterError, match=r"domain must have at least two labels; got .*'a'"):
         LabelCrowd(domain=qc.Categorical(["a"]))
+
+
+def test_the_error_that_stays_is_that_of_shared_errors():
+    labels = qc.Categorical(["a", "b", "c"])
+    assert LabelCrowd(domain=labels, misled=0.2, pull=0.6).floor() == 0.2
+    assert LabelCrowd(domain=labels, misled=0.2, pull=0.1).floor() == 0.0
+    assert LabelCrowd(domain=labels, misled=0.2, pull=0.3, accuracies=[0.4, 0.3]).floor() == 0.2
+    numbers = NumberCrowd(domain=qc.Interval(low=0, high=10), error=2.0, shared=0.5)
+    assert numbers.floor() == pytest.approx(0.8, abs=0.01)

@@ -81,11 +81,22 @@ def _mark(plan: CampaignPlan, row: PlanRow) -> str:
     return "*" if row in plan.meeting else " "
 
 
+def _floor(floor: float, target: float | None) -> str:
+    """Say which error stays, and what would measure it if the target is lower."""
+    text = (
+        f"About {_number(floor)} of the error stays however many answers there are, because "
+        "workers share errors. It is assumed, not measured."
+    )
+    if target is None or target >= floor:
+        return text
+    return f"{text} The target is lower: known truths of a pilot would show what can be reached."
+
+
 def _notes(plan: CampaignPlan) -> list[str]:
     guesses = sorted({_number(row.constant) for row in plan.rows})
     between = guesses[0] if len(guesses) == 1 else f"{guesses[0]} to {guesses[-1]}"
     marks = " †: not below this guess." if any(row.useless for row in plan.private) else ""
-    notes = [f"The best constant guess: {between}.{marks}"]
+    notes = [f"The best constant guess: {between}.{marks}", _floor(plan.floor, plan.target)]
     if plan.target is None:
         return notes
     if not plan.meeting:
@@ -181,6 +192,7 @@ def print_minimum(
         typer.echo(json.dumps(rows))
     else:
         _say_in_lines(f"Assumed: {distribution.sentence()}.")
+        _say_in_lines(_floor(distribution.floor(), None))
         for row in rows:
             _say_least(row, what, per)
 

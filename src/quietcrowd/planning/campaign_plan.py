@@ -68,6 +68,9 @@ class CampaignPlan:
         Kind of all errors, ``error_rate`` or ``mae``.
     assumed : str
         Assumptions about the crowd, in words.
+    floor : float
+        About the error that stays however many answers there are, because workers share errors. It
+        is assumed, not measured.
     target : float or None
         Desired error.
     draws : int
@@ -80,6 +83,7 @@ class CampaignPlan:
     tasks: int
     score: str
     assumed: str
+    floor: float
     target: float | None
     draws: int
     skipped: tuple[str, ...] = ()
@@ -113,6 +117,7 @@ class CampaignPlan:
             "tasks": self.tasks,
             "score": self.score,
             "assumed": self.assumed,
+            "floor": self.floor,
             "target": self.target,
             "draws": self.draws,
             "rows": [row.to_dict() for row in self.rows],

@@ -75,6 +75,10 @@ class CrowdAssumption(ABC):
     def sentence(self) -> str:
         """Return the assumption in words."""
 
+    @abstractmethod
+    def floor(self) -> float:
+        """Return about which error stays however many answers there are: errors are shared."""
+
 
 def _numbers(values: Any) -> tuple[float, ...] | None:
     if values is None:
@@ -167,6 +171,16 @@ class LabelCrowd(CrowdAssumption):
         return evolve(crowd, answers=evolve(crowd.answers, domain=self.domain))
 
     @override
+    def floor(self) -> float:
+        labels = self.domain.size
+        if self.accuracies:
+            accuracy = float(np.mean(self.accuracies))
+        else:
+            accuracy = self.guessers / labels + (1.0 - self.guessers) * self.accuracy
+        wrong = self.pull + (1.0 - self.pull) * (1.0 - accuracy) / (labels - 1)
+        return self.misled if wrong > (1.0 - self.pull) * accuracy else 0.0
+
+    @override
     def sentence(self) -> str:
         if self.accuracies:
             workers = f"a mean accuracy of {np.mean(self.accuracies):.2f}"
@@ -256,6 +270,10 @@ class NumberCrowd(CrowdAssumption):
             bias=self.shared * self.error,
             seed=place,
         )
+
+    @override
+    def floor(self) -> float:
+        return float(self.shared * self.error * np.sqrt(2.0 / np.pi))
 
     @override
     def sentence(self) -> str:

@@ -44,7 +44,7 @@ def least_epsilon(
     More crowds are simulated, up to `draws` at each point, until its standard error is below 3 %.
     The expected error, not the interval, includes the uncertainty of a pilot.
     """
-    _check(target, draws)
+    _check(target, draws, assumption)
     curve = _curve(
         lambda epsilon: (epsilon, size),
         assumption,
@@ -71,7 +71,7 @@ def least_workers(
     random_state: RandomState = 0,
 ) -> LeastNumber:
     """Return the fewest workers with an expected error of at most `target`; see `least_epsilon`."""
-    _check(target, draws)
+    _check(target, draws, assumption)
     start = min(max(4.0, 8.0 * tasks / answers), MOST_WORKERS / 2)
     curve = _curve(
         lambda workers: (epsilon, CrowdSize(tasks=tasks, workers=round(workers), answers=answers)),
@@ -87,11 +87,13 @@ def least_workers(
     return crossing(curve, target, start, draws)
 
 
-def _check(target: Any, draws: Any) -> None:
+def _check(target: Any, draws: Any, assumption: CrowdAssumption) -> None:
     check_real("target", target, 0)
     if not target:
         raise ParameterError("planning.target-not-positive")
     check_whole("draws", draws, 3)
+    if target < assumption.floor():
+        raise ParameterError("planning.target-below-floor", target=target, floor=assumption.floor())
 
 
 def _curve(

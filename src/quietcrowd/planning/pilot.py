@@ -84,6 +84,10 @@ class PilotAssumption(CrowdAssumption):
         return self.worlds[int(rng.integers(len(self.worlds)))].crowd(size, rng)
 
     @override
+    def floor(self) -> float:
+        return float(np.mean([world.floor() for world in self.worlds]))
+
+    @override
     def sentence(self) -> str:
         together = (
             f"up to {MOST_MISLED:.0%} of the tasks mislead"

@@ -180,6 +180,7 @@ def plan(
         tasks=tasks,
         score="error_rate" if labels else "mae",
         assumed=assumption.sentence(),
+        floor=assumption.floor(),
         target=target,
         draws=draws,
         skipped=tuple(dict.fromkeys(skipped)),
