@@ -311,7 +311,7 @@ class TruthEstimate(ABC, Generic[FrameT_co]):
         return to_native(suggested_tasks(self, answers, per_task, worker), backend or self.backend)
 
     def suggest_gold(self, tasks: int = 20, *, backend: Backend | None = None) -> Any:
-        """Return the tasks whose truths to find out, for ``gold``.
+        """Return the tasks to check, for ``gold``.
 
         Half of them are a random sample, which tells how often most workers err together. The other
         half are the least certain ones. If only uncertain tasks are checked, confidences stay too

@@ -70,7 +70,7 @@ class NoiseAware(FittingMethod):
         independently, and confidences are too high if they do not.
     groups : bool
         Whether to search for groups of workers who agree more than the truths explain, such as
-        copies of one account. The reports of a group count as those of one source, and the workers
+        copies of one account. The reports of a group count like one source, and the workers
         have the flag "group 1", "group 2" and so on. Only for labels.
     max_iter : int
         Largest number of iterations; more change the estimates little.

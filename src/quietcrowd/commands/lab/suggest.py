@@ -27,8 +27,8 @@ class Suggest:
 
     Example: quietcrowd lab suggest reports.parquet --count 200 -o next.csv
 
-    With --to-check it suggests tasks whose truth you find out yourself, for --gold: half of them at
-    random, and half the least certain ones.
+    With --to-check it suggests tasks of which you find out the truth yourself, for --gold: half of
+    them at random, and half the least certain ones.
 
     Example: quietcrowd lab suggest reports.parquet --worker ann --count 5
 

@@ -80,7 +80,7 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
         return self._with_sources(evolve(state, sources=state.sources[:0]), 0)
 
     def _with_sources(self, state: CrowdState, answers: Any) -> CrowdState:
-        """Return the state whose members do not vote, after expected answers of the sources."""
+        """Return the state with expected answers of the sources; the members do not vote."""
         if self.sources is None:
             return state
         members = np.append(self.sources.slot >= 0, False)
@@ -306,7 +306,7 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
             found.append(
                 f'{len(group.named):,} workers with the flag "group {place}" agree more than the '
                 "truths explain. They share a source, or know what others do not; known truths "
-                "decide. Their reports count as those of one source."
+                "decide. Their reports count like one source."
             )
         return (*super().notes(tally, state), *found)
 
