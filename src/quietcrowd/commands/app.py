@@ -103,7 +103,10 @@ COMMANDS: Table = {
             ),
             "rank": ("Rank items by paired comparisons.", "lab.rank:Rank"),
             "poll": ("Shuffle and count the reports of one question.", "lab.poll:Poll"),
-            "suggest": ("Suggest which tasks to ask next.", "lab.suggest:Suggest"),
+            "suggest": (
+                "Suggest which tasks to ask next, or which to check.",
+                "lab.suggest:Suggest",
+            ),
             "synthesize": (
                 "Create synthetic claims, as a trusted collector.",
                 "lab.synthesize:Synthesize",
