@@ -17,7 +17,7 @@ MOST_GROUPS = 4
 TESTED = 4
 """Number of candidates of each half that the other half tests."""
 
-FALSE_GROUPS, FALSE_NAMES = 5e-4, 3e-3
+FALSE_GROUPS, FALSE_NAMES = 5e-4, 1e-3
 """Nominal probabilities of a false group in each search, and that any worker is named falsely."""
 
 REFINEMENTS = 3
