@@ -108,12 +108,18 @@ def _next_group(crowd: Crowd, free: Mask) -> tuple[Mask, Mask, float] | None:
         named = all_tasks.members & (t * surplus >= certain)
         other = _refined(found, ~half, free, 0.0)
         other = other and Excess.of(crowd, half, other.members, other.rest)
-        if named.sum() < LEAST_MEMBERS or other is None:
+        if named.sum() < LEAST_MEMBERS or other is None or all_tasks.share < LEAST_SHARE[0]:
+            continue
+        if not all(_overlap(all_tasks.members, one.members) for one in (found, other)):
             continue
         if _is_group((found, other), all_tasks, named):
             within = np.mean([found.within, other.within])
             return all_tasks.members, named, float(np.clip(np.sqrt(within), 0.3, 0.98))
     return None
+
+
+def _overlap(one: Mask, two: Mask) -> bool:
+    return bool(3 * (one & two).sum() >= (one | two).sum())
 
 
 def _confirmed(crowd: Crowd, search: Mask, free: Mask) -> list[Excess]:
