@@ -24,6 +24,19 @@ struct BinnedReports {
     Array<const double> known;    // per task: the known truth in bins, or NaN
 };
 
+// Evidence of a worker's size of errors by the distance of its reports from what the others of a task say.
+struct BinnedDistances {
+    Array<const double> variances;  // per distribution: of a report, in squared bins
+    double precision;               // of a report of weight 1, in bins
+    double share;                   // weight of this evidence; the log densities have the rest
+};
+
+// From the apparent truth z, on which the reports agree, to the truth: shift + scale * z, scaled as values are.
+struct BinnedMap {
+    double shift, scale;
+    Array<double, 2> apparent;  // [task, 2]: median and variance of z where the truth is known, filled unless empty
+};
+
 struct BinnedPriors {
     Array<const double> logs;           // per bin: log-prior of the truths
     Array<const double, 2> candidates;  // [prior, bin]: others, with tallied evidence
@@ -43,7 +56,8 @@ struct BinnedTally {
     Array<i64, 2> residuals;  // [row, column]: expected answers, of workers with a row
     Array<i64> truths;        // per bin: posteriors
     Array<i64> answered;      // per worker: expected answers; empty if all reports are answers
-    Array<i64, 2> evidence;   // [worker, distribution]: expected log density of the answers of workers without a row
+    Array<i64, 2> evidence;   // [worker, distribution]: expected log density of the answers of workers without a row,
+                              // and the evidence by distances of all
     Array<i64, 2> supported;  // [worker, distribution]: log density of reports given all others of a task, or empty
     Array<i64> likely;        // one: log evidence
     Array<i64> tried;         // per candidate: log evidence with it

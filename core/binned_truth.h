@@ -5,6 +5,9 @@
 
 namespace quietcrowd {
 namespace QC_VARIANT {
+constexpr double FARTHEST = 1800.0;      // the largest squared distance in variances
+constexpr double LARGEST_SPREAD = 5.0;  // variance of a truth of which the others of a task say nothing, in squared ranges
+
 // The largest, -infinity of none; NaN is left out. Several maxima side by side become vector code.
 inline double largest_of(const double* QC_RESTRICT x, i64 bins) {
     double most[BLOCK];
@@ -162,10 +165,10 @@ struct BinnedTruth {
         return total;
     }
 
-    // Adds the statistics of a worker's errors, if they are stored.
-    QC_FN void tell(i64 worker, i64 place, i64 ratio, const BinnedUnits& units, const BinnedTally& tally) {
+    // Adds the statistics of a worker's errors; log densities count for `part` in its evidence.
+    QC_FN void tell(i64 worker, i64 place, i64 ratio, double part, const BinnedUnits& units, const BinnedTally& tally) {
         if (distributions.rows[worker] < 0) {
-            tell_distributions(place, ratio, units, tally.evidence[worker].data);
+            tell_distributions(place, ratio, part, units, tally.evidence[worker].data);
             return;
         }
         i64* columns = tally.residuals[distributions.rows[worker]].data;
@@ -173,7 +176,7 @@ struct BinnedTruth {
         if (ratio >= 0) credit(counts, first, last, columns + ratio);
     }
     // Adds the expected log density of a report under each distribution.
-    QC_APART void tell_distributions(i64 place, i64 ratio, const BinnedUnits& units, i64* QC_RESTRICT evidence) {
+    QC_APART void tell_distributions(i64 place, i64 ratio, double part, const BinnedUnits& units, i64* QC_RESTRICT evidence) {
         const i64 many = distributions.distributions(), start = first, end = last;
         const double* one = distributions.by_column.data + place * many;
         const double* other = distributions.by_column.data + greater_of<i64>(ratio, 0) * many;
@@ -193,7 +196,23 @@ struct BinnedTruth {
                 return Part::plus(total, parts[start + i], Part::load(one + (start + i) * many + distribution));
             });
         for (i64 distribution = 0; distribution < many; distribution++)
-            evidence[distribution] = add(evidence[distribution], to_nearest(of_distributions[distribution] * units.likely));
+            evidence[distribution] = add(evidence[distribution], to_nearest(of_distributions[distribution] * (part * units.likely)));
+    }
+
+    // Adds the log density of a report's distance, in bins, from what the others of the task say, all taken as normal.
+    QC_APART void tell_distance(double report, double precision, bool known, Array<const double> variances, double unit,
+                                i64* QC_RESTRICT evidence) {
+        const double last = (double)(bins - 1);
+        const double others = greater_of(1.0 / variance - precision, 1.0 / (LARGEST_SPREAD * last * last));
+        const double middle = known ? mean : mean + precision * (mean - report) / others;
+        const double apart = report - lesser_of(last, greater_of(0.0, middle)), unsure = known ? 0.0 : 1.0 / others;
+        const i64 many = variances.size();
+        for (i64 distribution = 0; distribution < many; distribution++) {
+            const double total = variances[distribution] + unsure;
+            of_distributions[distribution] = -0.5 * (log_of(total) + lesser_of(apart * apart / total, FARTHEST));
+        }
+        for (i64 distribution = 0; distribution < many; distribution++)
+            evidence[distribution] = add(evidence[distribution], to_nearest(of_distributions[distribution] * unit));
     }
 
     // Fills in a posterior without the report in `row`, up to a factor; returns its sum.
@@ -222,17 +241,18 @@ struct BinnedTruth {
         return (double)bins - 0.5;
     }
     // The same as values are scaled, within the range.
-    QC_APART double place(double level, double moved, Array<const double> ends) const {
+    QC_APART double place(double level, double moved, Array<const double> ends, double shift, double scale) const {
         const double step = (ends[1] - ends[0]) / (double)(bins - 1);
-        const double found = ends[0] + step * (quantile(level) + moved);
+        const double found = shift + scale * (ends[0] + step * (quantile(level) + moved));
         return lesser_of(ends[1], greater_of(ends[0], found));
     }
-    // The standard deviation of the posterior, in bins.
-    QC_APART double deviation() const {
-        double mean = 0.0, square = 0.0;
+    // Fills in the mean and the variance of the posterior, in bins.
+    QC_APART void find_moments() {
+        double square = 0.0;
+        mean = 0.0;
         for (i64 b = 0; b < bins; b++) mean += posterior[b] * (double)b;
         for (i64 b = 0; b < bins; b++) square += posterior[b] * (((double)b - mean) * ((double)b - mean));
-        return std::sqrt(square + 1.0 / 12.0);
+        variance = square + 1.0 / 12.0;
     }
 
     const i64 bins;
@@ -243,6 +263,7 @@ struct BinnedTruth {
     double *posterior, *shares, *without, *of_distributions;
     i64 *sums, *row, *counts, *rest;
     i64 first = 0, last = 0;
+    double mean = 0.0, variance = 0.0;
 };
 }  // namespace QC_VARIANT
 }  // namespace quietcrowd

@@ -53,23 +53,28 @@ static void check_places(const BinnedReports& reports, const NumberTask& task, i
 }
 
 void infer_by_bins(const NumberPartition& partition, const BinnedReports& reports, const BinnedPriors& priors,
-                   const WorkerDistributions& distributions, Array<const double, 2> densities, Array<const double> weights,
-                   Array<const double> borne, Array<const double> levels, Array<const double> ends,
+                   const WorkerDistributions& distributions, const BinnedDistances& distances,
+                   const BinnedMap& map, Array<const double, 2> densities, Array<const double> weights, Array<const double> borne,
+                   Array<const double> levels, Array<const double> ends,
                    const BinnedUnits& units, const BinnedTally& tally, Array<double, 2> quantiles,
                    const NumberEstimates& estimates) {
     check_numbers(partition, estimates);
     check_distributions(distributions, tally);
     check_reports(partition, reports, priors, distributions, tally);
     const i64 bins = priors.logs.size(), workers = distributions.workers(), most = distributions.columns() - bins;
-    const bool filling = reports.missing.size() > 0, supporting = tally.supported.shape[0] > 0;
+    const bool measuring = distances.share > 0.0, filling = reports.missing.size() > 0, supporting = tally.supported.shape[0] > 0;
     const bool fills_quantiles = quantiles.shape[0] > 0, last = estimates.truths.size() > 0;
     require(!supporting || (densities.shape[0] == distributions.columns() && densities.shape[1] == distributions.distributions()),
             "densities must be of columns by distributions");
+    require(distances.variances.size() == distributions.distributions(), "variances must be as many as distributions");
+    require(map.apparent.shape[0] == 0 || (map.apparent.shape[0] == partition.tasks() && map.apparent.shape[1] == 2),
+            "apparent truths must be of tasks by two, or empty");
     require(weights.size() == workers && (borne.size() == 0 || borne.size() == workers),
             "weights and what is borne out must be one per worker");
     require(ends.size() == 2, "there must be two ends");
     require(!fills_quantiles || (quantiles.shape[0] == partition.tasks() && quantiles.shape[1] == levels.size()),
             "quantiles must be of tasks by levels, or empty");
+    const double step = (ends[1] - ends[0]) / (double)(bins - 1);
     BinnedTruth truth(priors, distributions);
     for_tasks(partition, workers, [&](i64 t, const NumberTask& task) {
         check_places(reports, task, most, t);
@@ -77,6 +82,12 @@ void infer_by_bins(const NumberPartition& partition, const BinnedReports& report
         Cap capped{-1, 1.0};
         if (borne.size()) capped = cap(task.workers, task.count, weights.data, borne.data);
         truth.add_up(task, reports, capped);
+        if (known && task.count && map.apparent.shape[0]) {
+            truth.normalise();
+            truth.find_moments();
+            map.apparent[t][0] = truth.place(0.5, rounded_off(task, reports.cut, weights, units.task), ends, 0.0, 1.0);
+            map.apparent[t][1] = truth.variance * (step * step);
+        }
         const double found = known ? truth.pin(reports.known[t]) : truth.normalise();
         truth.reach(units.residual);
         if (task.count) {
@@ -84,13 +95,21 @@ void infer_by_bins(const NumberPartition& partition, const BinnedReports& report
             if (tally.tried.size()) truth.try_priors(known, units.likely, tally.tried.data);
             truth.count_truth(units.truth, tally.truths.data);
         }
+        if (last || measuring) truth.find_moments();
         for (i64 i = 0; i < task.count; i++) {
             const i64 worker = task.workers[i], report = task.start + i;
             const i64 place = reports.places[report], ratio = reports.ratios[report];
             if (filling || supports) truth.fill_row(worker, place, ratio);
-            if (filling)
-                Plain::add_to(&tally.answered[worker], truth.answered(reports.missing[report], units.residual));
-            truth.tell(worker, place, ratio, units, tally);
+            double answered = 1.0;
+            if (filling) {
+                const i64 count = truth.answered(reports.missing[report], units.residual);
+                Plain::add_to(&tally.answered[worker], count);
+                answered = (double)count / units.residual;
+            }
+            truth.tell(worker, place, ratio, 1.0 - distances.share, units, tally);
+            if (measuring && (known || task.count > 1))
+                truth.tell_distance((task.values[i] - ends[0]) / step, weights[worker] * distances.precision, known, distances.variances,
+                                    distances.share * answered * units.likely, tally.evidence[worker].data);
             if (!supports) continue;
             if (filling) mix(reports.missing[report], bins, truth.row);
             const double total = truth.leave_out(known), filled = filling ? exp_of(reports.missing[report]) : 0.0;
@@ -101,10 +120,10 @@ void infer_by_bins(const NumberPartition& partition, const BinnedReports& report
         if (!known && (last || fills_quantiles)) moved = rounded_off(task, reports.cut, weights, units.task);
         if (fills_quantiles)
             for (i64 i = 0; i < levels.size(); i++)
-                quantiles[t][i] = known ? task.known : truth.place(levels[i], moved, ends);
+                quantiles[t][i] = known ? task.known : truth.place(levels[i], moved, ends, map.shift, map.scale);
         if (!last) return;
-        const double middle = known ? task.known : truth.place(0.5, moved, ends);
-        const double error = truth.deviation() * (ends[1] - ends[0]) / (double)(bins - 1);
+        const double middle = known ? task.known : truth.place(0.5, moved, ends, map.shift, map.scale);
+        const double error = std::sqrt(truth.variance) * (ends[1] - ends[0]) / (double)(bins - 1);
         const i64 missed = add_squared(task, middle, units.error, tally.squared.data);
         estimates.truths[t] = middle;
         estimates.standard_errors[t] = known ? 0.0 : error;

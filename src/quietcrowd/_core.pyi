@@ -334,6 +334,8 @@ def infer_by_bins(
     reports: tuple[Any, ...],
     priors: tuple[Any, ...],
     distributions: tuple[Any, ...],
+    distances: tuple[Any, ...],
+    line: tuple[Any, ...],
     densities: numpy.typing.NDArray[numpy.float64],
     weights: numpy.typing.NDArray[numpy.float64],
     borne: numpy.typing.NDArray[numpy.float64],

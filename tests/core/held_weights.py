@@ -36,6 +36,8 @@ def _factor(weights, borne, place):
             np.full(reports, -1),
             np.zeros((0, 2 * BINS), np.int32),
         ),
+        (np.ones(1), 0.0, 0.0),
+        (0.0, 1.0, np.zeros((0, 2))),
         np.zeros((0, 0)),
         weights,
         borne,

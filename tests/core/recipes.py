@@ -332,6 +332,8 @@ def infer_by_bins(rng):
         capping=bool(rng.integers(2)),
         priors=int(rng.integers(0, 6)),
         last=bool(rng.integers(2)),
+        measuring=bool(rng.integers(2)),
+        comparing=bool(rng.integers(2)),
     )
 
 

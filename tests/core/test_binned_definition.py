@@ -21,7 +21,16 @@ TABLE_ONE = 2.0**22
 
 
 def run(
-    places, missing=None, known=np.nan, scale=0.1, weights=None, borne=None, ratios=None, few=False
+    places,
+    missing=None,
+    known=np.nan,
+    scale=0.1,
+    weights=None,
+    borne=None,
+    ratios=None,
+    few=False,
+    share=0.0,
+    line=(0.0, 1.0),
 ):
     """Pass over one task, that workers 0, 1, ... report on; return all that is filled in."""
     workers = len(places)
@@ -50,6 +59,7 @@ def run(
         "squared": np.zeros(workers, np.int64),
     }
     estimates = {
+        "apparent": np.zeros((1, 2)),
         "quantiles": np.zeros((1, 2)),
         "truths": np.zeros(1),
         "errors": np.zeros(1),
@@ -72,6 +82,8 @@ def run(
         ),
         (np.log(prior), np.array([prior, np.full(BINS, 1.0 / BINS)])),
         worker_distributions,
+        (distributions.variance * (BINS - 1) ** 2, 1.0 / 40.0, share),
+        (*line, estimates["apparent"]),
         np.exp(distributions.logs),
         np.ones(workers) if weights is None else np.array(weights),
         np.zeros(0) if borne is None else np.array(borne),
@@ -254,3 +266,44 @@ def test_the_search_for_a_distribution_of_truths_never_gets_worse():
     assert found.mean * (BINS - 1) == pytest.approx(60, abs=5)
     assert first.with_counts(counts).sum() == pytest.approx(1.0)
     assert isinstance(found, NormalTruths)
+
+
+def test_what_others_say_is_evidence_of_a_workers_errors():
+    """The others' median and variance, taken as normal, and a report: one log density for each."""
+    places, share = [40, 60, 55, 90], 0.75
+    found, _, _ = run(places, share=share, few=True)
+    plain, _, _ = run(places, few=True)
+    variance = (found["errors"][0] * (BINS - 1)) ** 2
+    posterior, _ = posterior_of(places, run(places)[1], run(places)[2])
+    bins = np.arange(BINS)
+    mean = posterior @ bins
+    assert posterior @ (bins - mean) ** 2 + 1 / 12 == pytest.approx(variance)
+    sizes = answer_distributions(0.1).variance * (BINS - 1) ** 2
+    for worker, place in enumerate(places):
+        others = max(1.0 / variance - 1.0 / 40.0, 1.0 / (5.0 * (BINS - 1) ** 2))
+        middle = np.clip(mean + (mean - place) / 40.0 / others, 0, BINS - 1)
+        total = sizes + 1.0 / others
+        squares = np.minimum((place - middle) ** 2 / total, 1800.0)
+        expected = -0.5 * share * (np.log(total) + squares)
+        expected = expected + (1.0 - share) * plain["evidence"][worker] / UNIT
+        np.testing.assert_allclose(found["evidence"][worker] / UNIT, expected, atol=1e-9)
+
+
+def test_a_known_truth_is_what_others_say_and_has_an_apparent_truth():
+    found, _, _ = run([40, 60, 55], known=70.0, share=1.0)
+    free, _, _ = run([40, 60, 55])
+    np.testing.assert_array_equal(found["apparent"][0, 0], free["truths"][0])
+    assert found["apparent"][0, 1] == pytest.approx(free["errors"][0] ** 2)
+    np.testing.assert_array_equal(free["apparent"], 0.0)
+    sizes = answer_distributions(0.1).variance * (BINS - 1) ** 2
+    expected = -0.5 * (np.log(sizes) + np.minimum(30.0**2 / sizes, 1800.0))
+    np.testing.assert_allclose(found["evidence"][0] / UNIT, expected, atol=1e-9)
+
+
+def test_truths_and_quantiles_are_on_the_line_within_the_range():
+    free, _, _ = run([40, 60, 55])
+    moved, _, _ = run([40, 60, 55], line=(0.1, 0.5))
+    np.testing.assert_allclose(moved["truths"], 0.1 + 0.5 * free["truths"])
+    np.testing.assert_allclose(moved["quantiles"], 0.1 + 0.5 * free["quantiles"])
+    np.testing.assert_array_equal(moved["errors"], free["errors"])
+    assert run([40, 60, 55], line=(3.0, 0.5))[0]["truths"] == 0.5

@@ -18,6 +18,8 @@ class Given(NamedTuple):
     reports: tuple
     priors: tuple
     distributions: tuple
+    distances: tuple
+    line: tuple
     densities: np.ndarray
     weights: np.ndarray
     borne: np.ndarray
@@ -48,6 +50,8 @@ def given_of(
     capping=True,
     priors=5,
     last=True,
+    measuring=True,
+    comparing=True,
 ):
     """Return random arguments: empty tasks, known truths, workers with and without rows."""
     sizes = rng.integers(0, 2 * per + 1, tasks)
@@ -88,6 +92,8 @@ def given_of(
             np.where(many, np.cumsum(many) - 1, -1),
             table,
         ),
+        distances=(np.geomspace(0.3, 500.0, distributions), 0.4, 0.75 if measuring else 0.0),
+        line=(0.01, 0.95, np.zeros((tasks if comparing else 0, 2))),
         densities=np.exp(by_column) if supporting else np.zeros((0, 0)),
         weights=weights,
         borne=np.where(rng.random(workers) < 0.5, weights * 0.2, 0.0) if capping else np.zeros(0),
@@ -121,6 +127,8 @@ OPTIONS = st.fixed_dictionaries(
         "capping": st.booleans(),
         "priors": st.sampled_from([0, 1, 4, 9]),
         "last": st.booleans(),
+        "measuring": st.booleans(),
+        "comparing": st.booleans(),
     }
 )
 
@@ -151,7 +159,7 @@ def test_every_bit_of_a_large_pass(filling, supporting):
 @pytest.mark.parametrize("filling", [False, True])
 @pytest.mark.parametrize("worst", [np.nan, np.inf, -np.inf, -1e6, 1e300])
 def test_every_bit_of_what_is_not_finite(filling, worst):
-    for place in range(12):
+    for place in range(13):
         arguments = given_of(np.random.default_rng(4), filling=filling, supporting=True)
         partition, reports, priors, distributions = arguments[:4]
         (
@@ -167,6 +175,7 @@ def test_every_bit_of_what_is_not_finite(filling, worst):
             reports[2][:2],
             reports[3][1:3],
             partition[3][1:2],
+            arguments.distances[0][:1],
         )[place][...] = worst
         reports[4][np.isnan(reports[4])] = 7.0
         assert_recorded_bits("infer_by_bins", *arguments)
@@ -209,6 +218,8 @@ SHORTER = [
     *[("reports", place) for place in range(5)],
     *[("priors", place) for place in range(2)],
     *[("distributions", place) for place in range(5)],
+    ("distances", 0),
+    ("line", 2),
     *[("tally", place) for place in range(8)],
     *[("estimates", place) for place in range(3)],
     *[(name, None) for name in ("densities", "weights", "borne", "ends", "quantiles")],

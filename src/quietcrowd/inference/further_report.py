@@ -132,14 +132,19 @@ def _expected_error(logs: Floats, likelihoods: Floats) -> Floats:
 class FurtherNumber(FurtherReport):
     """Report of a number; the error is the mean absolute error.
 
-    The posterior is the standard deviation of each truth, assumed normal. A report adds
-    `precision`, in the inverse squared unit of the answers.
+    The posterior is the standard deviation of each apparent truth, assumed normal. A report adds
+    `precision`, in the inverse squared unit of the answers. The truth has `scale` times this
+    deviation, and a shared error with the standard deviation `shared`.
     """
 
     precision: float
+    scale: float = 1.0
+    shared: float = 0.0
 
     def errors(self, posterior: Floats, sizes: npt.NDArray[np.int64]) -> Floats:
         """Return the mean absolute error, in the unit of the answers."""
         with np.errstate(divide="ignore"):
             before = 1.0 / posterior[:, np.newaxis] ** 2
-        return math.sqrt(2.0 / math.pi) / np.sqrt(before + self.precision * sizes)
+        apparent = self.scale / np.sqrt(before + self.precision * sizes)
+        found: Floats = math.sqrt(2.0 / math.pi) * np.hypot(apparent, self.shared)
+        return found

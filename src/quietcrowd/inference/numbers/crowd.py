@@ -13,6 +13,7 @@ from quietcrowd.inference.model import Extension, State, Tally
 from quietcrowd.inference.numbers.model import SquaredErrors
 from quietcrowd.inference.numbers.report_bins import BINS, NormalTruths
 from quietcrowd.inference.numbers.trials import Answering, Trial
+from quietcrowd.inference.numbers.truth_map import OMEGAS, STATISTICS, TruthMap
 from quietcrowd.inference.partition import Summary
 
 CELLS = 4096
@@ -47,9 +48,10 @@ class NumberState(State):
     distribution], are the probabilities of the error distributions, and `crowd` those in the crowd.
     `distribution` is the distribution of the truths by bin, shrunk towards the normal `truths`, or
     None if that is uniform. `borne` is the least precision of a report that the reports of others
-    confirm; 0 before it is computed. `looks` counts passes that searched the range, -1 once it is
-    found; `trial` has distributions of the truths to compare, None once one is chosen; `passes`
-    counts those after that, -1 if the state is from an earlier estimate.
+    confirm; 0 before it is computed. `truth_map` leads from the inferred numbers to the truths.
+    `looks` counts passes that searched the range, -1 once it is found; `trial` has distributions of
+    the truths to compare, None once one is chosen; `passes` counts those after that, -1 if the
+    state is from an earlier estimate.
     """
 
     low: float
@@ -60,6 +62,7 @@ class NumberState(State):
     distribution: npt.NDArray[np.float64]
     answering: Answering | None
     borne: npt.NDArray[np.float64]
+    truth_map: TruthMap
     looks: int = -1
     trial: Trial | None = None
     passes: int = 0
@@ -97,13 +100,15 @@ class NumberTally(Tally):
     [worker, distribution] of the answers of others; `supported`, those of a worker's reports given
     all others, a single 0 in the tally of earlier tasks; `likely`, the log evidence of the reports;
     and `tried`, the same for candidates of the distribution of the truths. `truths` are expected
-    per bin, in units of `NumberModel.truth_unit`; `cells` counts numbers in each cell of a range.
-    `errors` are 0 without estimates.
+    per bin, in units of `NumberModel.truth_unit`, and so are `known`, the sums of
+    `truth_map.compare`, empty unless shared errors are learned; `cells` counts numbers in each cell
+    of a range. `errors` are 0 without estimates.
     """
 
     residuals: npt.NDArray[np.int64]
     evidence: npt.NDArray[np.int64]
     truths: npt.NDArray[np.int64]
+    known: npt.NDArray[np.int64]
     answered: npt.NDArray[np.int64]
     supported: npt.NDArray[np.int64]
     likely: npt.NDArray[np.int64]
@@ -122,6 +127,7 @@ class NumberTally(Tally):
         supported: bool = False,
         tried: int = 0,
         cells: int = 0,
+        learns_map: bool = False,
     ) -> Self:
         """Return an empty tally."""
         workers = summary.workers
@@ -129,6 +135,7 @@ class NumberTally(Tally):
             residuals=np.zeros((int(table_rows(summary).max()) + 1, columns), np.int64),
             evidence=np.zeros((workers, distributions), np.int64),
             truths=np.zeros(BINS, np.int64),
+            known=np.zeros((len(OMEGAS), STATISTICS) if learns_map else (0, 0), np.int64),
             answered=np.zeros(workers if fills_in else 0, np.int64),
             supported=np.zeros((workers, distributions) if supported else (0, 0), np.int64),
             likely=np.zeros(1, np.int64),
@@ -160,6 +167,7 @@ class NumberTally(Tally):
             residuals=extension.total(self._moved(extension), attrgetter("residual_unit")),
             evidence=extension.sums(self.evidence, attrgetter("likely_unit")),
             truths=extension.total(self.truths, attrgetter("truth_unit")),
+            known=extension.total(self.known, attrgetter("truth_unit")),
             answered=answered,
             supported=np.zeros((1, 1), np.int64),
             likely=extension.total(self.likely, attrgetter("likely_unit")),

@@ -1,5 +1,7 @@
 """The maximization step of `NoiseAware` for numbers."""
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 from attrs import evolve
@@ -10,9 +12,13 @@ from quietcrowd.inference.numbers.crowd import LEAST_LENGTH, TINY, NumberState, 
 from quietcrowd.inference.numbers.report_bins import BINS, ErrorDistributions
 from quietcrowd.inference.numbers.sweep import BinModel
 from quietcrowd.inference.numbers.trials import Answering, Trial, first_truths
+from quietcrowd.inference.numbers.truth_map import STATISTICS, TruthMap, learn_map
 
 CROWD_TRUST = 5.0
 """Number of workers that the prior of each error distribution counts as."""
+
+SIZE_TRUST, FEW_ANSWERS = 8.0, 100.0
+"""The crowd's size of errors counts as 8 answers of a worker with many, half of them with 100."""
 
 BORNE_OUT = 0.8
 """Probability, given others' reports, of the upper bound of a worker's sigma."""
@@ -25,9 +31,9 @@ def first_number_state(model: BinModel) -> NumberState:
     if high - low <= LEAST_LENGTH * max(abs(low), abs(high), TINY):
         half = max(0.5, LEAST_LENGTH * max(abs(low), abs(high)))
         low, high = low - half, high + half
-    truths = None if grid is None else first_truths()
+    truths = None if model.little_noise else first_truths()
     share = model.prior_shares(low, high)
-    trial = None if grid is None else Trial.first(model.fills_in)
+    trial = None if truths is None else Trial.first(model.fills_in)
     answering = None
     if trial is not None and model.fills_in:
         answering = Answering.first(trial.shares[0], summary.workers)
@@ -40,6 +46,7 @@ def first_number_state(model: BinModel) -> NumberState:
         distribution=np.full(BINS, 1.0 / BINS) if truths is None else truths.shares,
         answering=answering,
         borne=np.zeros(summary.workers),
+        truth_map=TruthMap.first(model.method.shared_errors, high - low),
         looks=-1 if grid else 0,
         trial=trial,
     )
@@ -53,6 +60,8 @@ def lower_bound(model: BinModel, tally: NumberTally, state: NumberState) -> floa
     trust = CROWD_TRUST * len(distributions.share)
     total = float(tally.likely[0]) / model.likely_unit - state.distance(heard)
     total += trust * float(np.sum(distributions.share * np.log(state.crowd / distributions.share)))
+    prior = np.sum(state.beliefs * _size_prior(distributions, state, answers), axis=1)
+    total += integer_sums.exact_sum(prior, len(prior))
     if state.truths is not None:
         total += state.truths.penalty(state.distribution)
     if state.answering is not None:
@@ -91,6 +100,21 @@ def _reviewed(model: BinModel, tally: NumberTally, state: NumberState) -> Number
     return evolve(state, borne=1.0 / distributions.variance[order][place])
 
 
+def _size_prior(
+    distributions: ErrorDistributions, state: NumberState, answers: npt.NDArray[np.int64]
+) -> npt.NDArray[np.float64]:
+    """Return the log density of pseudo-answers, shape (workers, sizes), 0 at the crowd's size.
+
+    That is the geometric mean over workers, weighted by the number of pseudo-answers.
+    """
+    squares, trust = distributions.sigma**2, SIZE_TRUST * answers / (answers + FEW_ANSWERS)
+    logs = trust * (state.beliefs @ np.log(squares))
+    size = integer_sums.exact_sum(logs, len(logs)) / integer_sums.exact_sum(trust, len(trust))
+    apart = math.exp(size) / squares
+    prior: npt.NDArray[np.float64] = np.outer(0.5 * trust, 1.0 + np.log(apart) - apart)
+    return prior
+
+
 def learn(model: BinModel, tally: NumberTally, state: NumberState) -> NumberState:
     """Return the next state."""
     distributions, answers = model.error_distributions(state), model.summary.answers_per_worker
@@ -100,7 +124,11 @@ def learn(model: BinModel, tally: NumberTally, state: NumberState) -> NumberStat
     weigh_distributions(
         tally.residuals, model.residual_unit, np.ascontiguousarray(distributions.logs), evidence
     )
-    logs[model.table_rows >= 0] += evidence
+    logs[model.table_rows >= 0] += (1.0 - model.distance_share) * evidence
+    logs += _size_prior(distributions, state, answers)
+    if model.distance_share:  # smaller and smaller steps, so that states do not alternate
+        step = 4.0 / (max(state.passes, 0) + 8.0)
+        logs = step * logs + (1.0 - step) * np.log(np.maximum(state.beliefs, TINY))
     beliefs = _weights(logs)
     followed = integer_sums.to_fixed(beliefs[heard]).sum(axis=0) / integer_sums.ONE
     crowd = followed + CROWD_TRUST * len(distributions.share) * distributions.share
@@ -112,12 +140,23 @@ def learn(model: BinModel, tally: NumberTally, state: NumberState) -> NumberStat
     if state.truths is not None:
         counts = tally.truths / model.truth_unit
         truths = state.truths.climbed(counts)
-        learned = evolve(learned, truths=truths, distribution=truths.with_counts(counts))
+        distribution = truths.with_counts(counts) if model.bounded is None else truths.shares
+        learned = evolve(learned, truths=truths, distribution=distribution)
     if state.answering is not None:
         answered = tally.answered / model.residual_unit
         answering = state.answering.learned(answered, answers)
         learned = evolve(learned, answering=answering)
     return learned
+
+
+def with_map(model: BinModel, tally: NumberTally, state: NumberState) -> NumberState:
+    """Return the state with the map from the apparent truths, given the sums of a pass."""
+    first = TruthMap.first(model.method.shared_errors, state.high - state.low)
+    squares = np.exp(state.beliefs @ (2.0 * np.log(model.error_distributions(state).sigma)))
+    answers = model.summary.answers_per_worker
+    size = integer_sums.exact_sum(squares * answers, len(answers)) / model.summary.answers
+    known = tally.known if len(tally.known) else np.zeros((len(first.omegas), STATISTICS))
+    return evolve(state, truth_map=learn_map(first, known / model.truth_unit, size))
 
 
 def sigma_quantiles(

@@ -19,10 +19,13 @@ from quietcrowd.inference.numbers.learning import (
     lower_bound,
     sigma_quantiles,
     try_distributions,
+    with_map,
 )
 from quietcrowd.inference.numbers.report_bins import BINS, LOG_FLOOR
-from quietcrowd.inference.numbers.sweep import LEVELS, BinModel
+from quietcrowd.inference.numbers.sweep import BinModel
+from quietcrowd.inference.numbers.truth_map import LEVELS
 from quietcrowd.inference.partition import Partition
+from quietcrowd.inference.shared_errors import SharedErrors
 from quietcrowd.inference.task_estimates import NumericEstimates, Scatter
 from quietcrowd.mechanisms.channels.base import known_grid
 
@@ -52,14 +55,15 @@ class NumberModel(BinModel, LearningModel[Any, NumberState, NumberTally]):
     divided into 192 bins: the public range of reports with noise, or that of most non-private
     answers. The posterior of a truth is a probability of each bin, that of sigma_u one of each of
     20 sizes; their distribution in the crowd, rho, is learned. So is p, a histogram that is shrunk
-    towards a normal distribution; without noise p is uniform, and errors may have heavy tails. A
-    truth is the median of its posterior, its standard error the standard deviation. If unanswered
-    tasks are reported, too, a report is an answer with a probability that is learned for each
-    worker, or else the number that the mechanism fills in; a noisy participation bit is used.
+    towards a normal distribution; with little or no noise p is uniform, and without noise errors
+    may have heavy tails. The reports agree on an apparent truth, and a `TruthMap` leads to the
+    truth, with the median and the standard deviation of its posterior. If unanswered tasks are
+    reported, too, a report is an answer with a probability that is learned for each worker, or else
+    the number that the mechanism fills in; a noisy participation bit is used.
 
-    The objective of a fit is a lower bound of the log posterior, per answer; it cannot fall, except
-    by the rounding of tables, less than 2^-22. That of an extension can, since the earlier reports'
-    part stays as it was.
+    The evidence on a worker includes pseudo-answers of the crowd's size of errors, and, without
+    Laplace noise, the distances of reports from the others. The objective is a lower bound of the
+    log posterior, per answer, without these distances. It may fall when the crowd's size moves.
 
     No report has more than half of a task's precision, or of two or three more than 2 / n, unless
     others confirm it: given the reports of others, the worker's sigma is not larger with a
@@ -120,7 +124,15 @@ class NumberModel(BinModel, LearningModel[Any, NumberState, NumberTally]):
         state = state or first_number_state(self)
         if state.looks >= 0:
             return self.count_cells(partition, state)
-        return self.sweep_bins(partition, state, estimates)
+        tally = self.sweep_bins(partition, state, estimates)
+        if estimates is not None and not state.truth_map.changes_nothing:
+            unknown = estimates.standard_error > 0
+            errors, truths = estimates.standard_error[unknown], estimates.truths[unknown]
+            width, start = self._width_and_start(state)
+            estimates.standard_error[unknown] = width * state.truth_map.standard_error(
+                errors / width, (truths - start) / width
+            )
+        return tally
 
     def posterior(
         self, partition: Partition, state: NumberState
@@ -128,7 +140,17 @@ class NumberModel(BinModel, LearningModel[Any, NumberState, NumberTally]):
         """Return levels, shape (5,), and quantiles of the truths, in the unit of the answers."""
         quantiles = np.zeros((partition.tasks, len(LEVELS)))
         self.sweep_bins(partition, state, quantiles=quantiles)
+        unknown = np.isnan(partition.known_truths)
+        if not state.truth_map.changes_nothing:
+            width, start = self._width_and_start(state)
+            found = state.truth_map.quantiles((quantiles[unknown] - start) / width)
+            quantiles[unknown] = found * width + start
         return np.array(LEVELS), quantiles * self.summary.extent + self.summary.middle
+
+    def _width_and_start(self, state: NumberState) -> tuple[float, float]:
+        """Return the length and the lower end of the range, scaled."""
+        extent = self.summary.extent
+        return (state.high - state.low) / extent, (state.low - self.summary.middle) / extent
 
     def further_report(self, state: NumberState, worker: int | None) -> FurtherNumber:
         """Return the expected precision of a report; not if every worker reports every task."""
@@ -137,10 +159,15 @@ class NumberModel(BinModel, LearningModel[Any, NumberState, NumberTally]):
         own = slice(worker, None if worker is None else worker + 1)
         beliefs = state.crowd[np.newaxis] if worker is None else state.beliefs[own]
         precision = self.report_precisions(evolve(state, beliefs=beliefs))[0]
-        return FurtherNumber(precision=float(precision / (state.high - state.low) ** 2))
+        width = state.high - state.low
+        return FurtherNumber(
+            precision=float(precision / width**2),
+            scale=state.truth_map.line[1],
+            shared=math.sqrt(state.truth_map.variance) * width,
+        )
 
     def beliefs(self, partition: Partition, state: NumberState) -> npt.NDArray[np.float64]:
-        """Return the standard deviation of each truth, in the unit of the answers."""
+        """Return the standard deviation of each apparent truth, in the unit of the answers."""
         estimates = self.empty(partition.tasks)
         self.sweep_bins(partition, state, estimates)
         errors: npt.NDArray[np.float64] = estimates.standard_error * self.summary.extent
@@ -157,11 +184,15 @@ class NumberModel(BinModel, LearningModel[Any, NumberState, NumberTally]):
         if state.looks >= 0:
             low, high, enough = find_range(tally.cells, state.low, state.high, state.looks)
             looks = -1 if enough else state.looks + 1
-            return evolve(state, low=low, high=high, looks=looks), state.looks - 4.0 * LOG_FLOOR
-        if state.trial is not None:
-            return try_distributions(self, tally, state), state.trial.number - 4.0 * LOG_FLOOR
-        objective = float(lower_bound(self, tally, state) / self.summary.answers)
-        return learn(self, tally, state), objective
+            learned = evolve(state, low=low, high=high, looks=looks)
+            objective = state.looks - 4.0 * LOG_FLOOR
+        elif state.trial is not None:
+            learned = try_distributions(self, tally, state)
+            objective = state.trial.number - 4.0 * LOG_FLOOR
+        else:
+            learned = learn(self, tally, state)
+            objective = float(lower_bound(self, tally, state) / self.summary.answers)
+        return with_map(self, tally, learned), objective
 
     @override
     def update_partly(
@@ -193,6 +224,16 @@ class NumberModel(BinModel, LearningModel[Any, NumberState, NumberTally]):
         }
 
     @override
+    def shared_errors(self, state: NumberState | None) -> SharedErrors | None:
+        """Return the standard deviation of shared errors, in the unit of the answers."""
+        return None if state is None else state.truth_map.summary(state.high - state.low)
+
+    @override
+    def notes(self, tally: NumberTally, state: NumberState | None) -> tuple[str, ...]:
+        assert state is not None
+        return (*super().notes(tally, state), state.truth_map.note(state.high - state.low))
+
+    @override
     def warnings(
         self, tally: NumberTally, state: NumberState | None, scatter: Scatter
     ) -> list[Warning]:
@@ -204,7 +245,8 @@ class NumberModel(BinModel, LearningModel[Any, NumberState, NumberTally]):
         middle = float(np.sum(state.distribution * bins))
         mean = state.low + middle * width
         spread = math.sqrt(float(np.sum(state.distribution * (bins - middle) ** 2))) * width
-        noise = scatter.noise * self.summary.extent
+        noise = scatter.noise * self.summary.extent / width
+        noise = math.sqrt(max(noise**2 - state.truth_map.variance, 0.0)) * width
         if noise <= math.sqrt(MOST_NOISE) * spread:
             return []
         return [

@@ -24,14 +24,23 @@ from quietcrowd.inference.numbers.report_bins import (
     distribution_shares,
     filling_distribution,
 )
+from quietcrowd.inference.numbers.truth_map import LEVELS, compare
 from quietcrowd.inference.partition import Partition
+from quietcrowd.inference.shared_errors import LEARN
 from quietcrowd.inference.task_estimates import NumericEstimates
 from quietcrowd.mechanisms.channels.base import known_grid, laplace_shift
 from quietcrowd.mechanisms.channels.bounded_distribution import BoundedDistribution
 from quietcrowd.mechanisms.channels.grid import Grid
 
-LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
-"""Levels of the quantiles of a truth's posterior."""
+DISTANCE_SHARE = 0.9
+"""Weight of the evidence on a worker's errors by squared distances; log densities have the rest.
+
+A few exact answers among far ones make the likelihood of a normal error largest at a small size, if
+noise or heavy tails explain the far ones.
+"""
+
+MOST_UNIFORM = 1.0 / 80.0
+"""Variance of bounded noise, in squared ranges, up to which truths have a uniform distribution."""
 
 AT_END = 1e-9
 """Distance in bins up to which an answer counts as at an end of its domain."""
@@ -90,6 +99,14 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
         return None if self.summary.channel is None else self.summary.channel.bounded_distribution
 
     @cached_property
+    def little_noise(self) -> bool:
+        """Whether the distribution of the truths is uniform, not learned."""
+        if self.bounded is None or self.fills_in:
+            return self.grid is None
+        distributions = bounded_distributions(self.bounded)
+        return bool(distributions.variance[0] - distributions.sigma[0] ** 2 <= MOST_UNIFORM)
+
+    @cached_property
     def _scale(self) -> float:
         """Scale of Laplace noise in the unit of the answers; 0 without it."""
         shift = laplace_shift(self.summary.channel)
@@ -104,6 +121,11 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
     def residual_unit(self) -> float:
         """Representation of 1.0 in sums over a worker's reports."""
         return unit_for(self.summary.most_answers)
+
+    @property
+    def distance_share(self) -> float:
+        """Weight of the evidence by squared distances; 0 with Laplace noise."""
+        return 0.0 if self._scale else DISTANCE_SHARE
 
     @cached_property
     def truth_unit(self) -> float:
@@ -183,8 +205,14 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
             fills_in=self.fills_in,
             supported=state.reviews,
             tried=len(candidates),
+            learns_map=self.method.shared_errors == LEARN,
         )
         precisions = self.report_precisions(state)
+        compared = np.isfinite(partition.known_truths) & (np.diff(partition.offsets) > 0)
+        compared &= len(tally.known) > 0
+        apparent = np.zeros((len(compared) if compared.any() else 0, 2))
+        shift, scale = state.truth_map.line
+        width = (BINS - 1) / to_bins
         worker_distributions = self._worker_distributions(state, distributions)
         infer_by_bins(
             (partition.offsets - rows.start, codes, values, partition.known_truths),
@@ -200,11 +228,17 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
                 distribution_shares(candidates) if candidates else np.zeros((0, BINS)),
             ),
             worker_distributions,
+            (
+                distributions.variance * (BINS - 1) ** 2,
+                float(precisions.max()) / (BINS - 1) ** 2,
+                self.distance_share,
+            ),
+            (start - scale * start + width * shift, scale, apparent),
             np.exp(worker_distributions.by_column) if len(tally.supported) else np.zeros((0, 0)),
             precisions / precisions.max(),
             state.borne / precisions.max() if last else np.zeros(0),
             np.array(LEVELS),
-            np.array([start, start + (BINS - 1) / to_bins]),
+            np.array([start, start + width]),
             (
                 self.residual_unit,
                 self.truth_unit,
@@ -216,6 +250,10 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
             np.zeros((0, 0)) if quantiles is None else quantiles,
             (estimates or NumericEstimates.empty(0)).arrays,
         )
+        if len(apparent):
+            known = (partition.known_truths[compared] - start) / width
+            found = (apparent[compared] - [start, 0.0]) / [width, width**2]
+            tally.known[:] = compare(found, known, self.truth_unit)
         return tally
 
     def _place(self, placed: npt.NDArray[np.float64], state: NumberState) -> _Places:
