@@ -1,6 +1,6 @@
 """Files of answers, comparisons and truths."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from numbers import Number
 from pathlib import Path
 from typing import Any
@@ -88,6 +88,58 @@ def read_answers(
         decimal=decimal_mark(decimal, domain),
         **options,
     )
+
+
+def read_label_sets(
+    path: str | Path,
+    labels: Iterable[str],
+    task: str | int = "task",
+    worker: str | int = "worker",
+    label: str | int = "label",
+    *,
+    file_format: str | None = None,
+    field: str | None = None,
+    rejected: bool = False,
+    **options: Any,
+) -> Answers:
+    r"""Read answers that are sets of labels, as one question with yes or no per task and label.
+
+    Parameters
+    ----------
+    path : str or Path
+        As for `read_answers`.
+    labels : iterable of str
+        All labels.
+    task, worker, label, file_format, field, rejected
+        As for `read_answers`.
+    **options
+        See `Answers.from_label_sets`; the ``separator`` of a table's sets is needed.
+
+    Raises
+    ------
+    FormatError, ParameterError, AnswerError, OSError
+        As for `read_answers` and `Answers.from_label_sets`.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "sets.csv"
+    ...     _ = path.write_text("task,worker,label\n1,ann,cat|dog\n")
+    ...     read_label_sets(path, ["cat", "dog", "tree"], separator="|")
+    Answers(3 answers, 3 tasks, 1 workers, domain=Categorical(['no', 'yes']))
+    """
+    path, columns = Path(path), (task, worker, label)
+    _reject_reports(path, file_format, "infer")
+    choice = Choice(field=field, rejected=rejected)
+    table = read_table(path, columns, file_format=file_format, choice=choice, sets=True)
+    try:
+        return Answers.from_label_sets(
+            table, labels, task=str(task), worker=str(worker), label=str(label), **options
+        )
+    except AnswerError as error:
+        raise in_file(path, error, file_format, columns) from None
 
 
 def read_found_answers(
