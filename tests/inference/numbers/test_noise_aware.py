@@ -53,11 +53,11 @@ SITUATIONS = {
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.NoSignalWarning")
 @pytest.mark.parametrize("situation", SITUATIONS)
-def test_the_objective_rises_but_for_what_the_crowds_size_moves(situation):
+def test_the_objective_rises_in_every_sweep_but_for_what_distances_say(situation):
     method = numbers(max_iter=40, tol=0.0)
     history = method.fit(SITUATIONS[situation]()).history
     assert len(history) > 10
-    assert np.diff(history).min() > (-0.02 if situation == "plain" else -1e-3)
+    assert np.diff(history).min() > (-0.02 if situation == "plain" else -(2.0**-22))  # rounding
 
 
 @pytest.mark.slow
@@ -146,7 +146,7 @@ def test_an_earlier_estimate_is_a_start_and_can_be_extended():
     method = numbers()
     first = method.fit(reports)
     again = method.fit(reports, init=first)
-    assert again.history[0] > first.history[3]
+    assert again.n_iter < first.n_iter
     np.testing.assert_allclose(again.truths["truth"], first.truths["truth"], atol=0.2)
     frame = CROWD.answers.to_frame()
     new = frame["task"].astype(int) < 10
@@ -308,7 +308,6 @@ def test_equal_numbers_of_any_size_are_the_truth(number):
     np.testing.assert_allclose(numbers().fit(frame).truths["truth"], number, rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.NoSignalWarning")
 @pytest.mark.parametrize("scale", [2.0**600, 2.0**-600])
 @pytest.mark.parametrize("kind", [qc.PiecewiseMechanism, qc.LaplaceMechanism])
 def test_a_range_whose_square_no_float_holds(kind, scale):

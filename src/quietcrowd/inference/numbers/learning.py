@@ -60,8 +60,9 @@ def lower_bound(model: BinModel, tally: NumberTally, state: NumberState) -> floa
     trust = CROWD_TRUST * len(distributions.share)
     total = float(tally.likely[0]) / model.likely_unit - state.distance(heard)
     total += trust * float(np.sum(distributions.share * np.log(state.crowd / distributions.share)))
-    prior = np.sum(state.beliefs * _size_prior(distributions, state, answers), axis=1)
-    total += integer_sums.exact_sum(prior, len(prior))
+    if model.distance_share:
+        prior = np.sum(state.beliefs * _size_prior(distributions, state, answers), axis=1)
+        total += integer_sums.exact_sum(prior, len(prior))
     if state.truths is not None:
         total += state.truths.penalty(state.distribution)
     if state.answering is not None:
@@ -125,8 +126,8 @@ def learn(model: BinModel, tally: NumberTally, state: NumberState) -> NumberStat
         tally.residuals, model.residual_unit, np.ascontiguousarray(distributions.logs), evidence
     )
     logs[model.table_rows >= 0] += (1.0 - model.distance_share) * evidence
-    logs += _size_prior(distributions, state, answers)
     if model.distance_share:  # smaller and smaller steps, so that states do not alternate
+        logs += _size_prior(distributions, state, answers)
         step = 4.0 / (max(state.passes, 0) + 8.0)
         logs = step * logs + (1.0 - step) * np.log(np.maximum(state.beliefs, TINY))
     beliefs = _weights(logs)

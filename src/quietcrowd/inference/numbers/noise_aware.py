@@ -61,9 +61,10 @@ class NumberModel(BinModel, LearningModel[Any, NumberState, NumberTally]):
     reported, too, a report is an answer with a probability that is learned for each worker, or else
     the number that the mechanism fills in; a noisy participation bit is used.
 
-    The evidence on a worker includes pseudo-answers of the crowd's size of errors, and, without
-    Laplace noise, the distances of reports from the others. The objective is a lower bound of the
-    log posterior, per answer, without these distances. It may fall when the crowd's size moves.
+    The objective of a fit is a lower bound of the log posterior, per answer. With Laplace noise it
+    cannot fall, except by the rounding of tables, less than 2^-22. Without Laplace noise the
+    evidence on a worker includes pseudo-answers of the crowd's size of errors, and distances of
+    reports from the others, so the objective may fall. That of an extension can, too.
 
     No report has more than half of a task's precision, or of two or three more than 2 / n, unless
     others confirm it: given the reports of others, the worker's sigma is not larger with a
