@@ -8,6 +8,7 @@ from under_noise.null_labels import null_part
 from under_noise.plain import plain_part
 from under_noise.quality import quality_part
 from under_noise.real_numbers import number_part
+from under_noise.shared import shared_part
 
 PARTS = {
     "labels": label_part,
@@ -19,4 +20,5 @@ PARTS = {
     "calibration": calibration_part,
     "quality": quality_part,
     "hostile": hostile_part,
+    "shared": shared_part,
 }

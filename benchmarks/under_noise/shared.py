@@ -1,11 +1,12 @@
 """Crowds that err together: copies of one source, and confidence on real sets."""
 
 import numpy as np
+import pandas as pd
 
 import quietcrowd as qc
 from quietcrowd.evaluation.metrics import KnownLabels
 from under_noise import labels
-from under_noise.cells import Figure
+from under_noise.cells import mean_of
 from under_noise.tables import Section, noise_name, table
 
 DRAWS = 4
@@ -42,8 +43,6 @@ def crowd_with_copies(copies, following, seed, size=4):
 
 def error_of(rows, truths, epsilon, seed, **parameters):
     """Return the error of an estimate, and the workers that it names as a group."""
-    import pandas as pd
-
     frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
     data = qc.Answers.from_frame(frame, qc.Categorical(range(4)))
     if np.isfinite(epsilon):
@@ -67,7 +66,7 @@ def copies_row(name, epsilon, draws):
         alone, _ = error_of(honest, truths, epsilon, seed)
         errors.append((error, deceived, alone))
         named.append([group.str.startswith(who).sum() for who in ("copy", "honest")])
-    figures = [Figure.of(column) for column in np.transpose(errors)]
+    figures = [mean_of(column) for column in np.transpose(errors)]
     found, accused = np.mean(named, axis=0)
     return (name, noise_name(epsilon), *figures, f"{found / copies:.2f}", f"{accused:.2f}")
 
@@ -108,7 +107,7 @@ def shared_part(draws, kept, subject, sets=None, epsilons=None):  # noqa: ARG001
         " expected calibration error, with the map from the apparent truth and with independent"
         f" errors assumed. {draws} runs.",
     )
-    chosen = [e for e in epsilons or EPSILONS]
+    chosen = list(epsilons or EPSILONS)
     rows = [copies_row(name, e, draws) for name in COPIES for e in chosen]
     columns = ("crowd", "ε", "with search", "without", "without copies", "named", "honest named")
     section.tables += ["### Copies\n", table(columns, sorted(rows, key=lambda row: -row[2].value))]
