@@ -128,7 +128,7 @@ def test_a_part_is_printed(words):
 @pytest.mark.usefixtures("data_folder")
 @pytest.mark.parametrize(
     "part",
-    ["labels", *map(nightly, ["two-layer", "hostile", "calibration"])],
+    ["labels", *map(nightly, ["two-layer", "hostile", "calibration", "shared"])],
 )
 def test_a_real_set(part):
     assert "| duck" in run([part, "--set", "duck", "--epsilon", "1"])

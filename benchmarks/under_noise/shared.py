@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 
 import quietcrowd as qc
-from quietcrowd.evaluation.metrics import KnownLabels
 from under_noise import labels
 from under_noise.cells import mean_of
 from under_noise.tables import Section, noise_name, table
@@ -73,8 +72,7 @@ def copies_row(name, epsilon, draws):
 
 def confidence_row(name, epsilon, draws):
     """Return log-loss and calibration error of a real set, by the map and without it."""
-    answers, _, _ = labels.real_set(name)
-    score = KnownLabels(answers, qc.load_dataset(name).truths)
+    answers, score, _ = labels.real_set(name)
     found = []
     for seed in range(draws):
         data = answers
@@ -84,9 +82,8 @@ def confidence_row(name, epsilon, draws):
         row = []
         for shared in ("learn", False):
             estimate = qc.NoiseAware(shared_errors=shared).fit(data)
-            known = score.known >= 0
-            right = estimate.estimates.truths[known] == score.known[known]
-            sure = np.clip(estimate.estimates.confidence[known], 1e-4, 1.0 - 1e-4)
+            right = estimate.estimates.truths[score.tasks] == score.known
+            sure = np.clip(estimate.estimates.confidence[score.tasks], 1e-4, 1.0 - 1e-4)
             place = np.minimum((sure * 10).astype(int), 9)
             apart = np.abs(np.bincount(place, right - sure, 10)).sum() / len(right)
             row += [-np.log(np.where(right, sure, 1.0 - sure)).mean(), apart]
