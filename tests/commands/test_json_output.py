@@ -77,7 +77,7 @@ def test_what_is_suggested_and_described(run, odd, tmp_path):
     assert json.loads(output) == describe(frame).to_dict()
     reports = tmp_path / "reports.csv"
     labels = ",".join(LOOK_LIKE_NUMBERS[:3])
-    assert run("randomize", odd, "--labels", labels, "-e", 2, "-o", reports)[0] == 0
+    assert run("randomize", odd, "--labels", labels, "-e", 9, "-o", reports)[0] == 0
     status, output, _ = run("lab", "suggest", reports, "--count", 30, "--json")
     assert status == 0
     suggested = json.loads(output)["tasks"]

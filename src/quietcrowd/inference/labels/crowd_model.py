@@ -188,11 +188,14 @@ class CrowdModel(CategoricalModel[Any, StateT, TallyT], LearningModel[Any, State
         if self._without_noise or not scatter.labels or not total:
             return []
         learned: Any = state
-        same, other = learned.truth_map.right(self.summary.labels)
-        right = 1.0 - self.guess(told.classes)
-        guessed = 1.0 - same * right - other * (1.0 - right)
-        if scatter.error_rate < max(LEAST_WRONG, LEAST_GAIN * guessed):
+        same, other = learned.truth_map.right(self.accuracies.summary.labels)
+        guessed = self.guess(told.classes)
+        wrong = (scatter.error_rate - 1.0 + same) / max(
+            same - other, 0.1
+        )  # noise hides no shared errors
+        if wrong < max(LEAST_WRONG, LEAST_GAIN * guessed):
             return []
+        guessed = 1.0 - same * (1.0 - guessed) - other * guessed
         return [self.no_signal(told.classes, error_rate=scatter.error_rate, guessed=guessed)]
 
     def no_signal(
