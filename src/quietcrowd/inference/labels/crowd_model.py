@@ -190,9 +190,7 @@ class CrowdModel(CategoricalModel[Any, StateT, TallyT], LearningModel[Any, State
         learned: Any = state
         same, other = learned.truth_map.right(self.accuracies.summary.labels)
         guessed = self.guess(told.classes)
-        wrong = (scatter.error_rate - 1.0 + same) / max(
-            same - other, 0.1
-        )  # noise hides no shared errors
+        wrong = (scatter.error_rate - 1.0 + same) / max(same - other, 0.1)
         if wrong < max(LEAST_WRONG, LEAST_GAIN * guessed):
             return []
         guessed = 1.0 - same * (1.0 - guessed) - other * guessed
