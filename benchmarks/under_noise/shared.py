@@ -6,6 +6,7 @@ import pandas as pd
 import quietcrowd as qc
 from under_noise import labels
 from under_noise.cells import mean_of
+from under_noise.rivals import Scene, fit
 from under_noise.tables import Section, noise_name, table
 
 DRAWS = 4
@@ -47,7 +48,7 @@ def error_of(rows, truths, epsilon, seed, **parameters):
     if np.isfinite(epsilon):
         mechanism = qc.RandomizedResponse(domain=data.domain, epsilon=epsilon)
         data = mechanism.simulate(data, random_state=seed)
-    estimate = qc.NoiseAware(**parameters).fit(data)
+    estimate = fit(qc.NoiseAware(**parameters), Scene(reports=data, score=None))
     found = estimate.truths.set_index("task")["truth"].to_numpy()
     flags = estimate.workers.set_index("worker")["flag"].astype(str)
     return (found != truths).mean(), flags.index[flags.str.startswith(GROUP)]
@@ -81,7 +82,7 @@ def confidence_row(name, epsilon, draws):
             data = mechanism.simulate(answers, random_state=seed, participation_is_public=True)
         row = []
         for shared in ("learn", False):
-            estimate = qc.NoiseAware(shared_errors=shared).fit(data)
+            estimate = fit(qc.NoiseAware(shared_errors=shared), Scene(reports=data, score=score))
             right = estimate.estimates.truths[score.tasks] == score.known
             sure = np.clip(estimate.estimates.confidence[score.tasks], 1e-4, 1.0 - 1e-4)
             place = np.minimum((sure * 10).astype(int), 9)
