@@ -105,7 +105,8 @@ i64 infer_noisy_labels(const LabelPartition& partition, i64 reports, Array<const
 //   mistakes     whether to fill in sums.mistaken
 //   mistake_unit representation of 1 there
 i64 infer_sets(const SetPartition& partition, const SetSigns& signs, const SetWorkers& workers,
-               Array<const double> constancy, Array<const double> log_priors, bool mistakes, const TruthMap& map, double unit, double mistake_unit, double told_unit,
+               Array<const double> constancy, Array<const double> log_priors, bool mistakes, const TruthMap& map,
+               double unit, double mistake_unit, double told_unit,
                Array<const i64> even, u64 seed, const SetSums& sums, const LabelEstimates& estimates,
                Array<double, 2> posterior);
 

@@ -17,7 +17,7 @@ void define_labels(nb::module_& m) {
               "least"_a, "one"_a, "unit"_a, "log_odds"_a);
     QC_DEFINE(infer_noisy_labels, "partition"_a, "reports"_a, "log_odds"_a, "votes"_a, "nats"_a, "log_priors"_a,
               "truth_map"_a, "unit"_a, "told_unit"_a, "even"_a, "seed"_a, "counts"_a, "classes"_a, "told"_a, "agreed"_a,
-              "messages"_a, "apparent"_a,              "estimates"_a, "posterior"_a);
+              "messages"_a, "apparent"_a, "estimates"_a, "posterior"_a);
     QC_DEFINE(coin_cavities, "partition"_a, "votes"_a, "distributions"_a, "first_worker"_a, "histograms"_a);
     QC_DEFINE(table_cavities, "partition"_a, "votes"_a, "distributions"_a, "first_worker"_a, "histograms"_a);
     QC_DEFINE(set_cavities, "partition"_a, "signs"_a, "workers"_a, "log_priors"_a, "nodes"_a, "first_worker"_a,

@@ -203,7 +203,8 @@ static void check_sums(const SetSums& sums, i64 workers, i64 nodes, i64 labels) 
 }
 
 i64 infer_sets(const SetPartition& partition, const SetSigns& signs, const SetWorkers& workers,
-               Array<const double> constancy, Array<const double> log_priors, bool mistakes, const TruthMap& map, double unit, double mistake_unit, double told_unit,
+               Array<const double> constancy, Array<const double> log_priors, bool mistakes, const TruthMap& map,
+               double unit, double mistake_unit, double told_unit,
                Array<const i64> even, u64 seed, const SetSums& sums, const LabelEstimates& estimates,
                Array<double, 2> posterior) {
     const i64 labels = log_priors.size(), size = sums.agreed.size(), nodes = signs.nodes;

@@ -187,8 +187,14 @@ class NoiseAware(FittingMethod):
     ) -> OptionCrowdModel:
         if self.prior is not None:
             raise ParameterError("inference.prior-with-options")
+        self._check_shared_errors()
         groups = OptionGroups.of(answers, mechanism, known)
         return OptionCrowdModel.of(self, summary, groups)
+
+    def _check_shared_errors(self) -> None:
+        """Raise ParameterError unless the parameter suits labels."""
+        if self.shared_errors != LEARN:
+            check_between("shared_errors", self.shared_errors, 0.0, MOST_SHARED)
 
     @override
     def bind(self, summary: Summary, known: npt.NDArray[Any] | None = None) -> Model[Any, Any, Any]:
@@ -201,8 +207,7 @@ class NoiseAware(FittingMethod):
             model.check_size()
             return model
         check_labels(summary.domain, type(self).__name__)
-        if self.shared_errors != LEARN:
-            check_between("shared_errors", self.shared_errors, 0.0, MOST_SHARED)
+        self._check_shared_errors()
         channel = summary.channel
         if channel is None or channel.table is not None or channel.sets is None:
             return LabelModel(method=self, summary=summary)

@@ -78,6 +78,14 @@ def test_noise_that_hides_the_truths_is_noticed():
         qc.NoiseAware().fit(reports)
 
 
+def test_a_chance_above_the_limit_is_refused_with_and_without_options():
+    frame, positions, options, _ = crowd([3], tasks=20)
+    with_options = qc.Answers.from_frame(frame, options=options)
+    for data in (with_options, qc.Answers.from_frame(positions, qc.Categorical(range(3)))):
+        with pytest.raises(ParameterError, match=r"shared_errors must be a number from 0.* to 0.9"):
+            qc.NoiseAware(shared_errors=0.95).fit(data)
+
+
 def test_known_truths_correct_the_confidences_of_all_groups():
     frame, _, options, truths = crowd([2, 3], tasks=100)
     answers = qc.Answers.from_frame(frame, options=options)

@@ -36,7 +36,7 @@ with the square root of a larger number. Its spread is smaller with few answers,
 known and so not overrated."""
 
 MOST_TILTED = 16
-"""Number of labels from which log-odds have no tilt."""
+"""Largest number of labels with a tilt of log-odds."""
 
 TILT_COST = 3.0
 """Log evidence that a tilt must exceed."""
@@ -100,7 +100,7 @@ class TruthMap:
 
     Log-odds are first multiplied by one of `slopes`, and a `tilt` is added, with the probability
     that `shares`, at [without or with the tilt, slope, chance], sum to. `chances` is the grid of
-    their last axis. A map without slopes changes nothing.
+    their last axis. A map without shares changes nothing.
     """
 
     slopes: Floats
@@ -120,7 +120,7 @@ class TruthMap:
         return cls(slopes=np.ones(1), chances=np.array([choice]), shares=shares, tilt=np.zeros(0))
 
     def arguments(self, labels: int) -> tuple[Any, ...]:
-        """Return the argument `map` of kernels."""
+        """Return the argument `truth_map` of kernels."""
         others = max(labels - 1, 1)
         shares = self.shares if labels > 1 else self.shares[:0]
         weights = shares @ (1.0 - self.chances - self.chances / others)
