@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import settings
 from tests.programs import running
 
@@ -31,6 +32,12 @@ SERVERS = {
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option of `make test-fast`."""
     parser.addoption("--first-case", action="store_true", help="run one case of each test")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Look for no docstring examples in tests: that takes a fifth of the time."""
+    return [found for found in (yield) if not isinstance(found, DoctestModule)]
 
 
 @pytest.hookimpl(wrapper=True)

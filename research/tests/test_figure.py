@@ -184,6 +184,7 @@ def test_real_sets_are_asked_for_by_name(monkeypatch):
         FIGURES["sun2018-5"].run(trials=2)
 
 
+@pytest.mark.slow
 def test_real_sets(data_folder):  # noqa: ARG001
     parts = FIGURES["sun2018-5"].parts(2, 0)
     wsd = attrs.evolve(parts[0].experiment(), epsilons=[1.0, 10.0])

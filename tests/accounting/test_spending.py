@@ -244,6 +244,7 @@ def test_nothing_bounds_what_has_a_delta():
     assert charged.used("ann", 5.0) == charged.spent("ann").total_epsilon == math.inf
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "count", "budget", "delta"), [(0.1, 100, 5.0, 1e-5)])
 def test_a_filter_is_its_formula_rounded_up_a_little(epsilon, count, budget, delta):
     """In 50 digits; of the delta one half is for what is told in full."""

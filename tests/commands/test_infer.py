@@ -32,6 +32,7 @@ def test_a_round_from_answers_to_truths(run, folder, tmp_path):
     assert len(pd.read_json(workers, lines=True)) == 15
 
 
+@pytest.mark.slow
 def test_known_truths_stay_and_are_counted(run, folder, tmp_path):
     truths = pd.read_csv(folder / "truth.csv")
     usual = pd.read_csv(io.StringIO(run("infer", folder, "--non-private")[1])).set_index("task")[

@@ -566,6 +566,7 @@ def test_a_winner_shows_that_columns_are_no_questions(looked, tmp_path):
     assert "lab rank --non-private FILE" in found["advice"]
 
 
+@pytest.mark.slow
 def test_a_workbook_of_a_platform(looked, tmp_path):
     pytest.importorskip("openpyxl")
     path = tmp_path / "a.xlsx"

@@ -12,6 +12,7 @@ SMALL = ("plan", "--tasks", 40, "--answers-per-worker", 10, "--simulations", 3)
 LABELS = ("--labels", "no,yes")
 
 
+@pytest.mark.slow
 def test_a_plan_is_printed_in_80_columns(run):
     status, output, errors = run(
         *SMALL, *LABELS, "--workers", "10,20", "-e", "1,2", "--target-error", 0.9, "-m", "one-layer"

@@ -98,6 +98,7 @@ def test_every_bit_of_numbers_out_of_range():
         assert_same(given_of(partition, low=-np.inf, high=np.inf, prior_precision=0.0))
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.data())
 def test_every_bit_of_any_crowd(data):

@@ -50,6 +50,7 @@ def test_a_figure_does_not_depend_on_what_else_is_run():
     assert (both != other).any()
 
 
+@pytest.mark.slow
 def test_means_changes_and_standard_errors():
     frame = run(mechanisms=BOTH[:1], epsilons=[0.5], trials=50)
     private = frame[frame["mechanism"] == "one-layer"].set_index("method")
@@ -102,6 +103,7 @@ def test_a_picture_is_drawn(tmp_path):
     assert (tmp_path / "rates.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_exact_losses_are_written_inside_of_the_picture(tmp_path, monkeypatch):
     figure = plots.new_figure()
     monkeypatch.setattr(plots, "new_figure", lambda: figure)

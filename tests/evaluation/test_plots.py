@@ -48,6 +48,7 @@ def test_an_infinite_loss_has_no_place_in_a_picture():
     assert len(axes_of(report).lines) == 3
 
 
+@pytest.mark.slow
 def test_a_name_that_is_no_picture_is_refused():
     report = audit(RandomizedResponse(domain=Categorical([0, 1]), epsilon=1.0), draws=500)
     with pytest.raises(ParameterError, match=r"must end in \.png"):

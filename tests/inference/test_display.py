@@ -15,6 +15,7 @@ def test_a_notebook_shows_the_first_rows_and_no_label_as_html():
     assert "… and 2 more workers" in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "crowd", "axes"),
     [

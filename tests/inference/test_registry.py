@@ -109,6 +109,7 @@ CROWD = qc.make_crowd(tasks=60, workers=15, answers_per_task=6, random_state=1)
 FRAME = CROWD.answers.to_frame()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning")
 def test_reports_and_plain_labels_are_read_by_what_knows_the_noise():
     mechanism = qc.RandomizedResponse(domain=CROWD.answers.domain, epsilon=3.0)

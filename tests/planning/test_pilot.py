@@ -63,6 +63,7 @@ def test_draws_take_the_distributions_in_turn_and_are_uncertain():
     assert assumed.crowd(SIZE, np.random.default_rng(0)).answers.domain == assumed.domain
 
 
+@pytest.mark.slow
 def test_the_same_pilot_and_seed_give_the_same_distributions():
     pilot = label_pilot(0.8).answers
     assert assumption_of_pilot(pilot, worlds=2) == assumption_of_pilot(pilot, worlds=2)

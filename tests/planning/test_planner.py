@@ -40,6 +40,7 @@ def test_epsilon_of_a_worker_is_shared_out():
     ]
 
 
+@pytest.mark.slow
 def test_a_budget_is_shared_out_among_workers():
     sizes = {"tasks": 40, "domain": LABELS, "draws": 3, "epsilon": 1.0}
     found = plan(**sizes, workers=[10, 30, 5], budget=300)
@@ -111,6 +112,7 @@ def test_what_is_wrong_is_named(changed, words):
         plan(**{**SMALL, **changed})
 
 
+@pytest.mark.slow
 def test_an_interruption_leaves_no_thread_behind():
     def stop(*_):
         raise KeyboardInterrupt

@@ -207,6 +207,7 @@ def test_real_sets_are_asked_for_by_name(monkeypatch):
         FIGURES["huai2019-5"].run(trials=2)
 
 
+@pytest.mark.slow
 def test_real_sets(data_folder):  # noqa: ARG001
     """Of the two true densities, the claims near the truth give the order of Table 2."""
     population = REAL[0]

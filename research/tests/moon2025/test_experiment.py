@@ -92,6 +92,7 @@ def test_real_sets_are_asked_for_by_name(monkeypatch):
         FIGURES["moon2025-3"].run(trials=2)
 
 
+@pytest.mark.slow
 def test_real_sets(data_folder):  # noqa: ARG001
     parts = {part.columns["dataset"]: part for part in FIGURES["moon2025-3"].parts(2, 0)}
     assert list(parts) == [

@@ -8,7 +8,7 @@ import shlex
 import sys
 import warnings
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -179,6 +179,7 @@ class Application(CommandGroup):
                 self.add_command(_Listed(point.name, summary, partial(_load_installed, point)))
 
 
+@cache
 def load(place: str, name: str) -> TyperCommand:
     """Import a command of this package."""
     module, _, declared = place.partition(":")

@@ -48,6 +48,7 @@ def test_a_server_lasts_as_long_as_its_block(tmp_path, error):
         )
 
 
+@pytest.mark.slow
 def test_a_server_may_listen_on_ipv6(tmp_path):
     if not has_ipv6():
         pytest.skip("this machine has no IPv6")

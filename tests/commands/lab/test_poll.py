@@ -154,6 +154,7 @@ def counts(output, workers):
     return np.rint(shares @ MECHANISM.channel.probabilities * workers).astype(int)
 
 
+@pytest.mark.slow
 @pytest.mark.grid
 @pytest.mark.parametrize("late", range(8))
 def test_two_outputs_do_not_show_the_report_of_a_late_worker(run, everyone, tmp_path, late):

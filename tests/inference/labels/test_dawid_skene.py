@@ -189,6 +189,7 @@ def confused_crowd(seed, tasks=3000, workers=20):
     return answers, known, tables[answers.workers.to_pylist()]
 
 
+@pytest.mark.slow
 def test_matrices_and_frequencies_are_recovered():
     answers, truths, tables = confused_crowd(seed=1)
     estimate = DawidSkene().fit(answers)

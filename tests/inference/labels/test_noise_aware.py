@@ -580,6 +580,7 @@ def test_without_a_group_the_search_changes_no_bit():
         pd.testing.assert_frame_equal(found.workers, expected.workers, check_exact=True)
 
 
+@pytest.mark.slow
 def test_partitions_and_stores_give_the_bits_of_groups_in_memory(tmp_path):
     reports = one_layer(copied(12)[0], 3.0)
     expected = qc.NoiseAware().fit(reports)
@@ -600,6 +601,7 @@ def test_partitions_and_stores_give_the_bits_of_groups_in_memory(tmp_path):
     assert found.workers["flag"].to_pylist().count("group 1") == 12
 
 
+@pytest.mark.slow
 def test_groups_stay_when_an_estimate_is_extended_or_started_from():
     answers, truths = copied(12)
     frame = answers.to_frame()

@@ -119,6 +119,7 @@ def test_the_tilt_climbs_to_the_highest_posterior_density():
     assert found.shares[1].sum() > 0.99
 
 
+@pytest.mark.slow
 def test_known_truths_tell_how_often_errors_are_shared():
     for chance in (0.0, 0.1, 0.25):
         logs, truths, shared = drawn(3, tasks=2000, chance=chance)

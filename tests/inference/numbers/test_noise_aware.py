@@ -121,6 +121,7 @@ def test_where_all_tasks_were_answered_the_crowds_share_says_so():
     assert errors[0] < 1.05 * errors[1]
 
 
+@pytest.mark.slow
 def test_equal_answers_are_the_truth_and_a_far_outlier_does_not_blur_the_bins():
     rows = [(task, worker, 1.0 + task / 7) for task in range(300) for worker in range(3)]
     frame = pd.DataFrame([*rows, (0, 9, 1e7)], columns=["task", "worker", "label"])
@@ -221,6 +222,7 @@ def test_answers_that_are_cut_off_are_told_from_others():
     assert 0.85 < np.mean(inside) < 0.95
 
 
+@pytest.mark.slow
 def test_workers_have_a_sigma_with_an_interval():
     workers = numbers().fit(CROWD.answers).workers
     assert workers["weight"].sum() == pytest.approx(1.0)
@@ -308,6 +310,7 @@ def test_equal_numbers_of_any_size_are_the_truth(number):
     np.testing.assert_allclose(numbers().fit(frame).truths["truth"], number, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [2.0**600, 2.0**-600])
 @pytest.mark.parametrize("kind", [qc.PiecewiseMechanism, qc.LaplaceMechanism])
 def test_a_range_whose_square_no_float_holds(kind, scale):

@@ -47,6 +47,7 @@ def published():
     return SHOWN
 
 
+@pytest.mark.slow
 def test_what_is_published_is_read_as_prometheus_reads_it():
     with metrics_port("127.0.0.1", 0, published) as port:
         text = httpx.get(f"http://127.0.0.1:{port}/metrics", verify=PLAIN, timeout=LONG).text
@@ -62,6 +63,7 @@ def test_what_is_published_is_read_as_prometheus_reads_it():
     assert values["quietcrowd_inference_lag_seconds_count",] == 3
 
 
+@pytest.mark.slow
 def test_the_port_is_free_again_and_one_that_is_not_is_told_of():
     with metrics_port("127.0.0.1", 0, published) as port:
         told = rf"metrics cannot be served on 127\.0\.0\.1:{port}: .*; use another metrics_port"
@@ -71,6 +73,7 @@ def test_the_port_is_free_again_and_one_that_is_not_is_told_of():
         pass
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not has_ipv6(), reason="this machine has no IPv6")
 def test_it_may_listen_on_ipv6():
     with metrics_port("::1", 0, published) as port:

@@ -160,6 +160,7 @@ def test_a_large_file_is_seldom_written_anew(tmp_path, monkeypatch):
     assert written(tmp_path / "now.db", entries) == settled
 
 
+@pytest.mark.slow
 def test_a_file_that_somebody_has_is_written_anew_later(tmp_path):
     settings = Settings(database=f"sqlite:///{tmp_path}/q.db")
     with closing(Departures.open(settings)) as departures:

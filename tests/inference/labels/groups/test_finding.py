@@ -29,6 +29,7 @@ def test_twelve_copies_are_a_group_and_no_honest_worker_is(following, epsilon, l
     assert group.following == pytest.approx(following, abs=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("copies", "rate", "epsilon"), [(48, 0.8, 3.0), (96, 0.1, 3.0)])
 def test_more_copies_than_honest_workers_are_found_even_if_each_answers_few_tasks(
     copies, rate, epsilon
@@ -42,6 +43,7 @@ def test_more_copies_than_honest_workers_are_found_even_if_each_answers_few_task
     assert set(group.named) <= set(group.members)
 
 
+@pytest.mark.slow
 def test_two_groups_are_found_one_after_another():
     first, _ = with_copies(1, 12, 0.95)
     second, _ = with_copies(2, 10, 0.95)
@@ -77,6 +79,7 @@ def test_copies_are_found_by_their_uniformity_among_workers_of_different_skill(c
     np.testing.assert_array_equal(group.named, np.arange(40, 40 + copies))
 
 
+@pytest.mark.slow
 def test_known_truths_decide_between_two_equal_sides():
     rng = np.random.default_rng(1)
     sources = rng.integers(4, size=(2, 300))
@@ -90,6 +93,7 @@ def test_known_truths_decide_between_two_equal_sides():
         np.testing.assert_array_equal(group.named, np.flatnonzero(np.arange(40) // 20 != honest))
 
 
+@pytest.mark.slow
 def test_known_truths_acquit_experts():
     answers, _ = with_copies(1, 12, 0.95)
     assert find_groups(statistics_of(answers), np.eye(4))
@@ -99,6 +103,7 @@ def test_known_truths_acquit_experts():
     assert find_groups(statistics_of(answers, known), np.eye(4)) == ()
 
 
+@pytest.mark.slow
 def test_partitions_and_the_order_of_workers_change_no_bit():
     answers, _ = with_copies(7, 12, 0.85, epsilon=3.0)
     whole = partition_of(answers)
@@ -146,6 +151,7 @@ def test_groups_are_found_among_many_labels():
     np.testing.assert_array_equal(group.named, COPIES)
 
 
+@pytest.mark.slow
 def test_an_honest_majority_is_no_group_even_if_the_rest_is_a_mixture():
     answers, _ = with_copies(0, 12, 0.7, honest=60, tasks=600)
     guesses = np.random.default_rng(0).integers(0, 4, (10, 600))
