@@ -73,11 +73,12 @@ QC_FN void require(bool holds, const char* text, i64 place = -1) {
     if (QC_UNLIKELY(!holds)) refuse(text, place);
 }
 
-// Memory of a kernel, all zero at first, at a multiple of 64 bytes.
+// Memory of a kernel, all zero at first unless `blank` is false, at a multiple of 64 bytes.
 template <class T> struct Room {
-    explicit Room(i64 count) : memory(nullptr), data(nullptr), count(count) {
+    explicit Room(i64 count, bool blank = true) : memory(nullptr), data(nullptr), count(count) {
         if (count < 0 || (u64)count > ((u64)1 << 48) / sizeof(T)) throw std::bad_alloc();
-        memory = std::calloc((size_t)count * sizeof(T) + 64, 1);
+        const size_t bytes = (size_t)count * sizeof(T) + 64;
+        memory = blank ? std::calloc(bytes, 1) : std::malloc(bytes);
         if (!memory) throw std::bad_alloc();
         data = (T*)(((size_t)memory + 63) / 64 * 64);
     }

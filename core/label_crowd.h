@@ -9,9 +9,11 @@
 #include "functions.h"
 
 namespace quietcrowd {
-// The state of all workers.
+// The state of all workers. The distribution of reports at a place is a mixture of parts: reports of right
+// answers, then those of wrong ones; a place has only one part of wrong ones.
 struct Crowd {
-    Array<const double, 4> distributions;           // [channel, label, place, report]: probability of the report
+    Array<const double, 4> parts;                   // [part, channel, report, label]
+    Array<const double, 2> mixture;                 // [part, place]: weight of the part
     Array<const double, 3> constant_distributions;  // [channel, label, report]: of a worker with this constant label
     Array<const double> channels;          // probabilities
     Array<const double> communities;
@@ -27,6 +29,17 @@ struct CrowdSums {
 
 namespace QC_VARIANT {
 constexpr int WORKERS_ABREAST = 32;
+
+// Numbers of reports, with the steps from one channel, label, place or report to the next; a step is 0
+// where all have the same numbers.
+struct ReportTable {
+    QC_FN const double* at(i64 channel, i64 label, i64 place) const {
+        return data + channel * by_channel + label * by_label + place * by_place;
+    }
+
+    const double* data;
+    i64 by_channel, by_label, by_place, by_report;
+};
 
 // Adds some rows, each times its weight, to another, in their order.
 template <int B>
@@ -72,9 +85,9 @@ inline void check_crowd(Array<const double> communities, Array<const double> con
 
 // Some workers side by side.
 template <int B> struct CrowdBlock {
-    CrowdBlock(i64 channels, i64 labels, i64 places, i64 reports, i64 communities)
+    CrowdBlock(i64 channels, i64 labels, i64 places, i64 reports, i64 communities, bool with_records = true)
         : channels(channels), labels(labels), places(places), reports(reports), communities(communities),
-          kinds(communities + labels), records(labels * reports * B), likely(channels * labels * places * B),
+          kinds(communities + labels), records(with_records ? labels * reports * B : 0), likely(channels * labels * places * B),
           evidence(channels * communities * labels * B), offsets(channels * B), chances(channels * kinds * B),
           factors(communities * B) {}
 
@@ -98,31 +111,35 @@ template <int B> struct CrowdBlock {
         }
     }
 
-    // Fills in the likelihoods of accuracies, up to a factor, with its logarithm added to the offsets,
-    // and each community's evidence. Logarithms of distributions are at [channel, label, place, report]; from
-    // label to label it is `step`, which is 0 if they have one distribution.
-    QC_APART void weigh_accuracies(const double* logs, i64 step, Array<const double, 3> accuracies) {
-        for (i64 channel = 0; channel < channels; channel++) {
-            double* offset = offsets + channel * B;
-            fill<B>(offset, 0.0);
+    // Fills in the likelihoods of accuracies, up to a factor, and each community's evidence.
+    QC_APART void weigh_accuracies(const ReportTable& logs, Array<const double, 3> accuracies) {
+        fill_offsets();
+        for (i64 channel = 0; channel < channels; channel++)
             for (i64 label = 0; label < labels; label++) {
-                double greatest[B];
-                fill<B>(greatest, -INFINITY);
                 double* rows = likely_at(channel, label);
-                const double* distribution = logs + (channel * labels + label) * step;
                 for (i64 place = 0; place < places; place++) {
                     fill<B>(rows + place * B, 0.0);
-                    add_rows<B>(rows + place * B, record(label, 0), reports, distribution + place * reports);
-                    raise_to<B>(greatest, rows + place * B);
+                    add_rows<B>(rows + place * B, record(label, 0), reports, logs.at(channel, label, place), logs.by_report);
                 }
-                for (int i = 0; i < B; i++) offset[i] += greatest[i];
-                for (i64 place = 0; place < places; place++) exponentiate<B>(rows + place * B, greatest);
-                for (i64 community = 0; community < communities; community++) {
-                    double* row = evidence_of(channel, community, label);
-                    fill<B>(row, 0.0);
-                    add_rows<B>(row, rows, places, accuracies[community][label].data);
-                }
+                compare_accuracies(channel, label, accuracies);
             }
+    }
+    QC_FN void fill_offsets() {
+        for (i64 i = 0; i < channels * B; i++) offsets[i] = 0.0;
+    }
+
+    // Turns log-likelihoods of a label's accuracies into likelihoods, up to a factor, and adds the logarithm
+    // of the factor to the offsets.
+    QC_FN void compare_accuracies(i64 channel, i64 label, Array<const double, 3> accuracies) {
+        double *rows = likely_at(channel, label), *offset = offsets + channel * B, greatest[B];
+        fill<B>(greatest, -INFINITY);
+        for (i64 place = 0; place < places; place++) raise_to<B>(greatest, rows + place * B);
+        for (int i = 0; i < B; i++) offset[i] += greatest[i];
+        for (i64 place = 0; place < places; place++) exponentiate<B>(rows + place * B, greatest);
+        for (i64 community = 0; community < communities; community++) {
+            double* row = evidence_of(channel, community, label);
+            fill<B>(row, 0.0);
+            add_rows<B>(row, rows, places, accuracies[community][label].data);
         }
     }
 

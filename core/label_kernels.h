@@ -161,18 +161,18 @@ void estimate_accuracies(Array<const i64, 3> histograms, Array<const double> nod
 //   counts      from place (worker reports + report) labels on one per truth: expected reports
 //   count_unit  representation of one report
 //   crowd       state of all workers
-//   logs, constant_logs  logarithms of its distributions
 //   one         what a log-probability of 1.0 is stored as in log_odds and votes
 //   worker_unit, report_unit, evidence_unit  representation of 1 in sums
-//   log_odds    as long as counts: the expected logarithm of the probability of each report
+//   log_odds    as long as counts: the expected logarithm of the probability of each report; the vote of a
+//               report that the worker has not given
 //   votes       the same: the logarithm of its expected value
 //   constancy   per worker: the probability that it always gives one label
 //   sums        to which expected workers are added
-//   reports     of the shape of the distributions, to which expected reports are added; or empty
-i64 weigh_workers(Array<const i64> members, Array<const i64> counts, double count_unit, const Crowd& crowd,
-                  Array<const double, 4> logs, Array<const double, 3> constant_logs, double one, double worker_unit,
-                  double report_unit, double evidence_unit, Array<i32> log_odds, Array<i32> votes,
-                  Array<double> constancy, const CrowdSums& sums, Array<i64, 4> reports);
+//   mistaken    at [part of wrong answers, channel, report, label], to which expected reports that are wrong
+//               answers are added, and then nothing but the sums of accuracies is filled in; or empty
+i64 weigh_workers(Array<const i64> members, Array<const i64> counts, double count_unit, const Crowd& crowd, double one,
+                  double worker_unit, double report_unit, double evidence_unit, Array<i32> log_odds, Array<i32> votes,
+                  Array<double> constancy, const CrowdSums& sums, Array<i64, 4> mistaken);
 
 // Scales votes at [worker, report, label] that differ more from label to label than a report permits.
 //   most  per worker: how far apart the votes of a report may lie, at least 0

@@ -132,8 +132,8 @@ template <> struct type_caster<quietcrowd::BinnedTally>
                     Array<quietcrowd::i64, 2>, Array<quietcrowd::i64, 2>, Array<quietcrowd::i64>,
                     Array<quietcrowd::i64>, Array<quietcrowd::i64>> {};
 template <> struct type_caster<quietcrowd::Crowd>
-    : struct_caster<quietcrowd::Crowd, Array<const double, 4>, Array<const double, 3>, Array<const double>,
-                    Array<const double>, Array<const double>, Array<const double, 3>> {};
+    : struct_caster<quietcrowd::Crowd, Array<const double, 4>, Array<const double, 2>, Array<const double, 3>,
+                    Array<const double>, Array<const double>, Array<const double>, Array<const double, 3>> {};
 template <> struct type_caster<quietcrowd::CrowdSums>
     : struct_caster<quietcrowd::CrowdSums, Array<quietcrowd::i64>, Array<quietcrowd::i64>, Array<quietcrowd::i64, 3>> {};
 }  // namespace nanobind::detail

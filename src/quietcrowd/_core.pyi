@@ -156,8 +156,6 @@ def weigh_workers(
     counts: numpy.typing.NDArray[numpy.int64],
     count_unit: float,
     crowd: tuple[Any, ...],
-    logs: numpy.typing.NDArray[numpy.float64],
-    constant_logs: numpy.typing.NDArray[numpy.float64],
     one: float,
     worker_unit: float,
     report_unit: float,
@@ -166,7 +164,7 @@ def weigh_workers(
     votes: numpy.typing.NDArray[numpy.int32],
     constancy: numpy.typing.NDArray[numpy.float64],
     sums: tuple[Any, ...],
-    reports: numpy.typing.NDArray[numpy.int64],
+    mistaken: numpy.typing.NDArray[numpy.int64],
 ) -> int: ...
 def bound_votes(
     votes: numpy.typing.NDArray[numpy.int32], most: numpy.typing.NDArray[numpy.float64]

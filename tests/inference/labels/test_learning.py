@@ -10,8 +10,8 @@ from quietcrowd.inference import integer_sums
 from quietcrowd.inference.labels import crowd as label_state
 from quietcrowd.inference.labels.accuracies import no_histograms
 from quietcrowd.inference.labels.crowd import (
-    PLACES,
     CrowdTally,
+    Grid,
     prior_crowd,
 )
 from quietcrowd.inference.labels.learning import learn_crowd
@@ -65,7 +65,7 @@ def test_workers_are_as_their_reports_tell(labels, accuracy):
     # a new worker is as the crowd: nearer to these workers than before any report
     first = prior_crowd(reports, np.full(labels, 100), None)
     before = np.einsum(
-        "t,tkg,g->k", first.communities, first.accuracies, PLACES[: first.accuracies.shape[2]]
+        "t,tkg,g->k", first.communities, first.accuracies, Grid.of(labels).accuracies
     )
     unknown = np.diagonal(np.exp(state.votes[-1] * 2.0**-24))
     if abs(before[0] - accuracy) > 0.1:

@@ -485,10 +485,10 @@ def test_what_it_cannot_read_or_hold_is_refused(monkeypatch):
 
 
 def test_hundreds_of_labels_are_refused_before_there_is_no_memory():
-    domain = qc.Categorical(list(range(900)))
+    domain = qc.Categorical(list(range(1000)))
     rows = pd.DataFrame({"task": [1, 1], "worker": [1, 2], "label": [3, 4]})
     answers = qc.Answers.from_frame(rows, domain)
-    with pytest.raises(ParameterError, match=r"900 labels .* Use WeightedVote, .* or fewer"):
+    with pytest.raises(ParameterError, match=r"1,000 labels .* Use WeightedVote, .* or fewer"):
         qc.NoiseAware().fit(answers)
 
 

@@ -21,12 +21,11 @@ ACCURACY_STEPS = 24
 ACCURACIES = (np.arange(ACCURACY_STEPS) + 0.5) / ACCURACY_STEPS
 """Grid of a worker's accuracy for each label."""
 
-OPPOSED_STEPS, OPPOSED_COMMUNITIES = 9, 3
-"""Accuracies, and communities, of opposed workers, counted from the lowest."""
+MANY_LABELS = 16
+"""With more labels the grid has every other accuracy: a worker gives few reports of each."""
 
-PLACES = np.concatenate([ACCURACIES, ACCURACIES[:OPPOSED_STEPS]])
-"""The grid for more than two labels: the last places are opposed workers, who have their own
-distribution of mistakes."""
+HIGHEST_OPPOSED, OPPOSED_COMMUNITIES = 0.38, 3
+"""Highest accuracy of opposed workers, and number of their communities, the lowest ones."""
 
 CENTRES = np.array([0.15, 0.35, 0.5, 0.62, 0.74, 0.86, 0.95])
 """Mean accuracies of communities of workers, of two labels."""
@@ -61,6 +60,24 @@ LEAST = 1e-27
 
 FRACTION_BITS = 24
 """Log-odds of reports are stored in units of 2 to minus this."""
+
+
+class Grid(NamedTuple):
+    """Places on which the accuracy of a worker for a label lies, with two arrays of their shape.
+
+    The last places are `opposed` workers, who have their own distribution of mistakes.
+    """
+
+    accuracies: Floats
+    opposed: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, labels: int) -> Self:
+        """Return the grid for this number of labels; for two labels nobody is opposed."""
+        steps = ACCURACY_STEPS if labels <= MANY_LABELS else ACCURACY_STEPS // 2
+        usual = (np.arange(steps) + 0.5) / steps
+        low = usual[usual < HIGHEST_OPPOSED] if labels > 2 else usual[:0]
+        return cls(np.concatenate([usual, low]), np.arange(steps + len(low)) >= steps)
 
 
 @frozen(kw_only=True, eq=False)
@@ -129,7 +146,8 @@ def mean_accuracy(state: Any) -> float:
     It is rounded, so that the order of the labels has no effect.
     """
     frequencies = normalised(np.exp(state.log_priors / integer_sums.ONE))
-    each = state.accuracies @ PLACES[: state.accuracies.shape[-1]]
+    sets = state.accuracies.shape[-1] == ACCURACY_STEPS
+    each = state.accuracies @ (ACCURACIES if sets else Grid.of(len(state.guesses)).accuracies)
     return round(float(normalised(state.communities) @ each @ frequencies), 6)
 
 
@@ -139,8 +157,8 @@ def normalised(counts: Floats) -> Floats:
     return shares
 
 
-def prior_accuracies(guesses: Floats) -> Floats:
-    """Return the prior of accuracies, shape (communities, labels, places)."""
+def prior_accuracies(guesses: Floats, accuracies: Floats = ACCURACIES) -> Floats:
+    """Return the prior of accuracies on a grid, shape (communities, labels, places)."""
     labels = max(len(guesses), 2)
     above = 1.0 / labels + (2.0 * CENTRES - 1.0) * (1.0 - 1.0 / labels)
     centres = np.where(CENTRES > 0.5, above, 2.0 * CENTRES / labels) if labels > 2 else CENTRES
@@ -149,7 +167,7 @@ def prior_accuracies(guesses: Floats) -> Floats:
     means = np.clip(means, 0.01, 0.99)[:, :, np.newaxis]
     shape = CONCENTRATION * means
     rest = CONCENTRATION - shape
-    return normalised(ACCURACIES ** (shape - 1.0) * (1.0 - ACCURACIES) ** (rest - 1.0))
+    return normalised(accuracies ** (shape - 1.0) * (1.0 - accuracies) ** (rest - 1.0))
 
 
 def prior_mistakes(guesses: Floats) -> Floats:
@@ -161,18 +179,18 @@ def prior_mistakes(guesses: Floats) -> Floats:
 def accuracies_of_blocks(guesses: Floats, blocks: Blocks) -> Floats:
     """Return the prior of accuracies if the frequencies of each block sum to 1.
 
-    If there are more than two labels, it is on `PLACES`; a block of two has no opposed workers.
+    It is on the `Grid` of all labels; a block of two has no opposed workers.
     """
-    found = np.concatenate([prior_accuracies(guesses[block]) for block in blocks], axis=1)
-    if len(guesses) <= 2:
-        return found
-    opposed = np.zeros((*found.shape[:2], OPPOSED_STEPS))
+    accuracies, opposed = Grid.of(len(guesses))
+    steps, low = np.bincount(opposed, minlength=2)
+    usual = accuracies[:steps]
+    found = np.concatenate([prior_accuracies(guesses[one], usual) for one in blocks], axis=1)
+    found = np.concatenate([found, np.zeros((*found.shape[:2], low))], axis=2)
     for block in blocks:
         if len(guesses[block]) > 2:
-            low = slice(0, OPPOSED_COMMUNITIES), block, slice(0, OPPOSED_STEPS)
-            opposed[low] = found[low]
-            found[low] = 0.0
-    return np.concatenate([found, opposed], axis=2)
+            found[:OPPOSED_COMMUNITIES, block, steps:] = found[:OPPOSED_COMMUNITIES, block, :low]
+            found[:OPPOSED_COMMUNITIES, block, :low] = 0.0
+    return found
 
 
 def mistakes_of_blocks(guesses: Floats, blocks: Blocks) -> Floats:

@@ -10,15 +10,13 @@ from scipy import special
 from quietcrowd._core import weigh_workers
 from quietcrowd.inference import integer_sums
 from quietcrowd.inference.labels.crowd import (
-    ACCURACIES,
-    ACCURACY_STEPS,
     CENTRES,
     FRACTION_BITS,
     LEAST,
-    PLACES,
     PRIOR_TASKS,
     CrowdState,
     CrowdTally,
+    Grid,
     PriorCounts,
     constant_answers,
     normalised,
@@ -31,23 +29,18 @@ MISTAKES_EVERY = 4
 """Period, in updates, of learning the distribution of mistakes, which doubles the work."""
 
 
-_USUAL, _OPPOSED = slice(0, ACCURACY_STEPS), slice(ACCURACY_STEPS, None)
-
-
-def _places(labels: int) -> Floats:
-    return PLACES if labels > 2 else ACCURACIES
-
-
 class Crowd(NamedTuple):
     """Distributions that all workers share.
 
-    `distributions`, at [channel, truth, place in `PLACES`, report], and
-    `constant_distributions`, at [channel, label, report], are those of the reports of a worker with
-    an accuracy, or with a constant label. The others are probabilities: of each of the `channels`,
-    `communities` and `constants`, and of `accuracies` at [community, label, place].
+    The distribution of reports at a place of the `Grid` is a mixture of `parts`, at [part, channel,
+    report, truth]: reports of right answers, and of wrong ones of usual and of opposed workers. The
+    `mixture` has their weights at [part, place]. `constant_distributions`, at [channel, label,
+    report], are those of a worker with a constant label. The others are probabilities: of each of
+    the `channels`, `communities` and `constants`, and of `accuracies` at [community, label, place].
     """
 
-    distributions: Floats
+    parts: Floats
+    mixture: Floats
     constant_distributions: Floats
     channels: Floats
     communities: Floats
@@ -55,18 +48,23 @@ class Crowd(NamedTuple):
     accuracies: Floats
 
     @classmethod
-    def of(
-        cls,
-        distributions: Floats,
-        constant_distributions: Floats,
-        channels: Floats,
-        state: CrowdState,
-    ) -> Self:
-        """Return contiguous arrays."""
-        believed = state.communities, state.constants, state.accuracies
-        return cls(
-            *map(np.ascontiguousarray, (distributions, constant_distributions, channels, *believed))
+    def of(cls, reports: WorkerReports, kind: int, state: CrowdState) -> Self:
+        """Return contiguous arrays for the workers of a kind."""
+        tables = reports.tables[kind]
+        right, opposed = Grid.of(reports.labels)
+        wrong = [np.where(opposed == law, 1.0 - right, 0.0) for law in (False, True)]
+        parts = np.stack([tables, *(state.mistakes[:, np.newaxis] @ tables)])
+        constants = constant_answers(reports.labels, reports.blocks) @ tables
+        found = (
+            np.swapaxes(parts, 2, 3),
+            np.stack([right, *wrong]),
+            np.maximum(constants, LEAST),
+            reports.chances,
+            state.communities,
+            state.constants,
+            state.accuracies,
         )
+        return cls(*map(np.ascontiguousarray, found))
 
 
 class CrowdSums(NamedTuple):
@@ -77,7 +75,7 @@ class CrowdSums(NamedTuple):
     accuracies: npt.NDArray[np.int64]
 
     @classmethod
-    def zeros(cls, labels: int, places: int = ACCURACY_STEPS) -> Self:
+    def zeros(cls, labels: int, places: int) -> Self:
         """Return empty sums."""
         return cls(
             np.zeros(len(CENTRES), np.int64),
@@ -86,69 +84,46 @@ class CrowdSums(NamedTuple):
         )
 
 
-def _distributions(reports: WorkerReports, mistakes: Floats) -> tuple[Floats, Floats]:
-    """Return the distributions of reports by accuracy, and those of constant answers.
-
-    Shapes are (kinds, channels, labels, places, reports) and (kinds, channels, labels, reports).
-    """
-    tables = reports.tables[:, :, :, np.newaxis]
-    usual, opposed = (mistakes[:, np.newaxis, np.newaxis] @ reports.tables)[..., np.newaxis, :]
-    right = _places(reports.labels)[:, np.newaxis]
-    wrong = np.where(np.arange(len(right))[:, np.newaxis] < ACCURACY_STEPS, usual, opposed)
-    distributions = right * tables + (1.0 - right) * wrong
-    constant_distributions = constant_answers(reports.labels, reports.blocks) @ reports.tables
-    return (
-        np.ascontiguousarray(np.maximum(distributions, LEAST)),
-        np.ascontiguousarray(np.maximum(constant_distributions, LEAST)),
-    )
-
-
 @frozen(kw_only=True, eq=False)
 class _Learned:
-    """Result of one sweep; expected reports have the shape of `Crowd.distributions`."""
+    """Result of one pass over the workers."""
 
     log_odds: npt.NDArray[np.int32]
     votes: npt.NDArray[np.int32]
     constancy: Floats
     sums: CrowdSums
-    expected: npt.NDArray[np.int64]
     evidence: float
 
 
-def _look(
+def _weigh(
     reports: WorkerReports,
     counts: npt.NDArray[np.int64],
     count_unit: float,
     state: CrowdState,
-    *,
-    mistakes_too: bool,
+    mistaken: npt.NDArray[np.int64] | None = None,
 ) -> _Learned:
-    labels, kinds = reports.labels, len(reports.tables)
+    """Weigh all workers; if `mistaken` is given, add only expected wrong answers to it, by kind."""
+    labels = reports.labels
     shape = (reports.workers + 1, reports.reports, labels)
     log_odds, votes = np.empty(shape, np.int32), np.empty(shape, np.int32)
     constancy = np.empty(reports.workers + 1)
-    distributions, constant_distributions = _distributions(reports, state.mistakes)
-    logs, constant_logs = np.log(distributions), np.log(constant_distributions)
-    places = len(_places(labels))
+    places = state.accuracies.shape[-1]
     sums, aside = CrowdSums.zeros(labels, places), CrowdSums.zeros(labels, places)
-    expected = np.zeros(distributions.shape if mistakes_too else (kinds, 0, 0, 0, 0), np.int64)
-    not_asked = np.zeros((0, 0, 0, 0), np.int64)
     nobody = np.zeros(labels * reports.reports, np.int64)
     evidence = 0
-    for kind in range(kinds):
-        crowd = Crowd.of(distributions[kind], constant_distributions[kind], reports.chances, state)
-        everybody = (reports.members[kind], counts.reshape(-1), slice(0, -1), sums, expected[kind])
+    for kind in range(len(reports.tables)):
+        crowd = Crowd.of(reports, kind, state)
+        wrong = np.zeros((0, 0, 0, 0), np.int64) if mistaken is None else mistaken[kind]
+        everybody = (reports.members[kind], counts.reshape(-1), slice(0, -1), sums)
         ends = [everybody]
-        if kind == reports.usual_kind:
-            ends.append((np.zeros(1, np.int64), nobody, slice(-1, None), aside, not_asked))
-        for members, given, where, added, added_reports in ends:
+        if kind == reports.usual_kind and mistaken is None:
+            ends.append((np.zeros(1, np.int64), nobody, slice(-1, None), aside))
+        for members, given, where, total in ends:
             evidence += weigh_workers(
                 members,
                 given,
                 count_unit,
                 crowd,
-                logs[kind],
-                constant_logs[kind],
                 2.0**FRACTION_BITS,
                 reports.worker_unit,
                 reports.report_unit,
@@ -156,30 +131,35 @@ def _look(
                 log_odds[where].reshape(-1),
                 votes[where].reshape(-1),
                 constancy[where],
-                added,
-                added_reports,
+                total,
+                wrong,
             ) * (where.start == 0)
     return _Learned(
         log_odds=log_odds,
         votes=votes,
         constancy=constancy,
         sums=sums,
-        expected=expected,
         evidence=evidence / reports.evidence_unit,
     )
 
 
 def _learned_mistakes(
-    reports: WorkerReports, expected: npt.NDArray[np.int64], state: CrowdState, prior: Floats
+    reports: WorkerReports,
+    counts: npt.NDArray[np.int64],
+    unit: float,
+    state: CrowdState,
+    prior: Floats,
 ) -> Floats:
-    """Return the most probable distribution of mistakes, given expected reports by accuracy."""
-    distributions, _ = _distributions(reports, state.mistakes)
-    per_distribution = expected / reports.report_unit / distributions
-    wrong = (1.0 - _places(reports.labels))[:, np.newaxis] * per_distribution
+    """Return the most probable distributions of mistakes, given expected reports."""
+    kinds, channels, labels, many = reports.tables.shape
+    mistaken = np.zeros((kinds, len(state.mistakes), channels, many, labels), np.int64)
+    _weigh(reports, counts, unit, state, mistaken)
+    expected = np.swapaxes(mistaken / reports.report_unit, 3, 4)
+    back = np.swapaxes(reports.tables, 2, 3)
     learned = []
-    for mistakes, places in zip(state.mistakes, (_USUAL, _OPPOSED), strict=True):
-        of_places = wrong[:, :, :, places].sum(axis=3)
-        by_answer = (of_places @ np.swapaxes(reports.tables, 2, 3)).sum(axis=(0, 1))
+    for law, mistakes in enumerate(state.mistakes):
+        part = np.maximum(mistakes @ reports.tables, LEAST)
+        by_answer = ((expected[:, law] / part) @ back).sum(axis=(0, 1))
         learned.append(normalised(mistakes * by_answer + prior))
     return np.stack(learned)
 
@@ -216,9 +196,9 @@ def learn_crowd(
     """Return the next state, and the objective, a lower bound of the log evidence."""
     prior = PriorCounts.of(state.guesses, reports.blocks)
     if reports.labels > 2 and state.updates % MISTAKES_EVERY == 0:
-        expected = _look(reports, tally.counts, unit, state, mistakes_too=True).expected
-        state = evolve(state, mistakes=_learned_mistakes(reports, expected, state, prior.mistakes))
-    seen = _look(reports, tally.counts, unit, state, mistakes_too=False)
+        learned = _learned_mistakes(reports, tally.counts, unit, state, prior.mistakes)
+        state = evolve(state, mistakes=learned)
+    seen = _weigh(reports, tally.counts, unit, state)
     classes = tally.classes / unit
     if frequencies is None:
         log_priors, of_frequencies = log_frequencies(classes, reports.blocks)

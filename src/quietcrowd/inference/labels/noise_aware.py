@@ -16,10 +16,10 @@ from quietcrowd.inference.further_report import FurtherLabel
 from quietcrowd.inference.labels.accuracies import OwnVotes, no_histograms
 from quietcrowd.inference.labels.confusion import MOST_CELLS
 from quietcrowd.inference.labels.crowd import (
-    ACCURACY_STEPS,
     FRACTION_BITS,
     CrowdState,
     CrowdTally,
+    Grid,
     prior_crowd,
 )
 from quietcrowd.inference.labels.crowd_model import CrowdModel, compared_in
@@ -229,13 +229,14 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
                 distribution.tables.shape[2] - null,
                 len(distribution.tables) * (KINDS if null else 1),
             )
-        if distributions * labels * ACCURACY_STEPS * reports > MOST_LAWS:
+        places = len(Grid.of(labels).accuracies)
+        if distributions * labels * places * reports > MOST_LAWS:
             raise ParameterError(
                 "inference.channels-too-many",
                 labels=labels,
                 reports=reports,
                 tables=distributions,
-                cells=labels * ACCURACY_STEPS * reports,
+                cells=labels * places * reports,
                 most_distributions=MOST_LAWS,
                 advice=self._advice,
             )
