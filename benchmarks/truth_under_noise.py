@@ -6,8 +6,10 @@ time, but for the method that is judged: so a change of it is judged in its own 
 """
 
 import argparse
+import sys
 import time
 
+from own_process import HERE
 from under_noise.parts import PARTS
 from under_noise.records import Kept
 from under_noise.rivals import LABEL_METHODS, NUMBER_METHODS, SUBJECT, TOLD
@@ -27,6 +29,7 @@ def main(words=None):
     if given.subject not in {*LABEL_METHODS, *NUMBER_METHODS}:
         known = ", ".join(sorted({*LABEL_METHODS, *NUMBER_METHODS}))
         parser.error(f"there is no method {given.subject}; --subject may be {known}")
+    sys.path.append(str(HERE.parent))  # the crowds of the tests
     kept = Kept(given.keep, given.again or [given.subject, TOLD])
     choice = {"sets": given.set, "epsilons": given.epsilon}
     chosen = {name: value for name, value in choice.items() if value}

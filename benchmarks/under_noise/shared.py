@@ -14,37 +14,12 @@ COPIES = {"12 copies": (12, 0.95), "12 loose copies": (12, 0.7), "48 copies": (4
 """Number of accounts, and how often they follow their source."""
 
 EPSILONS = (np.inf, 3.0, 1.0)
-TASKS, HONEST, PER_TASK, LEAD = 300, 40, 12, 0.35
-GROUP = "group"
-
-
-def crowd_with_copies(copies, following, seed, size=4):
-    """Return answers of honest workers and of copies, and the truths.
-
-    Honest workers are right with .55 to .85. The source is right with .35, and each copy answers
-    .8 of the tasks.
-    """
-    rng = np.random.default_rng(seed)
-    truths = rng.integers(size, size=TASKS)
-    source = np.where(
-        rng.random(TASKS) < LEAD, truths, (truths + rng.integers(1, size, TASKS)) % size
-    )
-    skill, rows = rng.uniform(0.55, 0.85, HONEST), []
-    for task in range(TASKS):
-        for worker in rng.choice(HONEST, PER_TASK, replace=False):
-            right = rng.random() < skill[worker]
-            other = (truths[task] + rng.integers(1, size)) % size
-            rows.append((task, f"honest {worker}", truths[task] if right else other))
-        for copy in np.flatnonzero(rng.random(copies) < 0.8):
-            follows = rng.random() < following
-            rows.append((task, f"copy {copy}", source[task] if follows else rng.integers(size)))
-    return rows, truths
+HONEST, GROUP = 40, "group"
 
 
 def error_of(rows, truths, epsilon, seed, **parameters):
     """Return the error of an estimate, and the workers that it names as a group."""
-    frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
-    data = qc.Answers.from_frame(frame, qc.Categorical(range(4)))
+    data = qc.Answers.from_frame(rows, qc.Categorical(range(4)))
     if np.isfinite(epsilon):
         mechanism = qc.RandomizedResponse(domain=data.domain, epsilon=epsilon)
         data = mechanism.simulate(data, random_state=seed)
@@ -56,16 +31,20 @@ def error_of(rows, truths, epsilon, seed, **parameters):
 
 def copies_row(name, epsilon, draws):
     """Return errors with and without the search, and without copies, and who is named."""
+    from tests.inference.labels.groups.drawn_crowds import with_copies
+
     copies, following = COPIES[name]
     errors, named = [], []
     for seed in range(draws):
-        rows, truths = crowd_with_copies(copies, following, seed)
-        honest = [row for row in rows if row[1].startswith("honest")]
+        answers, truths = with_copies(seed, copies, following, honest=HONEST)
+        task, worker = np.nonzero(answers.T >= 0)
+        label = answers.T[task, worker]
+        rows = pd.DataFrame({"task": task, "worker": worker, "label": label})
         error, group = error_of(rows, truths, epsilon, seed)
         deceived, _ = error_of(rows, truths, epsilon, seed, groups=False)
-        alone, _ = error_of(honest, truths, epsilon, seed)
+        alone, _ = error_of(rows[worker < HONEST], truths, epsilon, seed)
         errors.append((error, deceived, alone))
-        named.append([group.str.startswith(who).sum() for who in ("copy", "honest")])
+        named.append([(group >= HONEST).sum(), (group < HONEST).sum()])
     figures = [mean_of(column) for column in np.transpose(errors)]
     found, accused = np.mean(named, axis=0)
     return (name, noise_name(epsilon), *figures, f"{found / copies:.2f}", f"{accused:.2f}")
