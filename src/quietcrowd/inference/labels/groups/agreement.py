@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from attrs import frozen
-from scipy import sparse
 
 from quietcrowd.inference.labels.groups.reports import Crowd, Floats, Ints, Mask
 
@@ -28,11 +27,10 @@ class Membership(NamedTuple):
 
 
 class _Side(NamedTuple):
-    """Per task: number of reports, their sum, and the sum of their outer products."""
+    """Per task: number of reports, and their sum."""
 
     reports: Floats
     total: Floats
-    squares: Floats
 
 
 @frozen(kw_only=True, eq=False, slots=False)
@@ -67,16 +65,19 @@ class Excess:
     def of(cls, crowd: Crowd, tasks: Mask, members: Mask, rest: Mask) -> Self | None:
         """Compare two disjoint sets; None if they share few tasks or the rest does not agree."""
         for side in (members, rest):
-            sizes = np.bincount(crowd.task[side[crowd.worker]], minlength=len(tasks))
-            tasks = tasks & (sizes > 1)
+            tasks = tasks & (np.bincount(crowd.task, side[crowd.worker], len(tasks)) > 1)
         count = int(tasks.sum())
         if count < LEAST_TASKS:
             return None
-        rows = tasks[crowd.task]
+        rows = np.flatnonzero(tasks[crowd.task])
         worker, task = crowd.worker[rows], (np.cumsum(tasks) - 1)[crowd.task[rows]]
-        centred = _centred(np.eye(crowd.classes)[crowd.value[rows]], worker, crowd.workers)
-        one, two = (_side(centred, task, side[worker], count) for side in (members, rest))
+        centred = _centred(crowd.value[rows], worker, (crowd.workers, crowd.classes))
         scale = crowd.scale(crowd.value[rows])
+        inside = [np.flatnonzero(side[worker]) for side in (members, rest)]
+        (own, own_task), (others, others_task) = (
+            (centred.take(side, 0), task[side]) for side in inside
+        )
+        one, two = _side(own, own_task, count), _side(others, others_task, count)
         pairs = (
             one.reports * (one.reports - 1),
             one.reports * two.reports,
@@ -84,29 +85,37 @@ class Excess:
         )
         weights = 1.0 / (1.0 / pairs[0] + 1.0 / pairs[1] + 1.0 / pairs[2])
         weights /= weights.sum()
-        parts = [
-            (_outer(one.total, one.total) - one.squares) / pairs[0][:, np.newaxis, np.newaxis],
-            _outer(one.total, two.total) / pairs[1][:, np.newaxis, np.newaxis],
-            (_outer(two.total, two.total) - two.squares) / pairs[2][:, np.newaxis, np.newaxis],
-        ]
-        within, across, other = (np.tensordot(weights, part, 1) for part in parts)
+
+        def agreed(total: Floats, reports: Floats, place: Ints, number: Floats) -> Floats:
+            """Return the mean product of two reports, per task."""
+            return (_dot(total, total) - np.bincount(place, _dot(reports, reports), count)) / number
+
+        own_agreed = agreed(one.total, own, own_task, pairs[0])
+        others_agreed = agreed(two.total, others, others_task, pairs[2])
+        across = one.total.T @ (two.total * (weights / pairs[1])[:, np.newaxis])
+        per_pair = (weights / pairs[2])[:, np.newaxis]
+        other = two.total.T @ (two.total * per_pair) - others.T @ (
+            others * per_pair.take(others_task, 0)
+        )
         if np.trace(other) <= 0:
             return None
-        parts = [part - mean for part, mean in zip(parts, (within, across, other), strict=True)]
         inverse = _inverse(other)
         slopes = across @ inverse
-        raw = float((slopes * across).sum()) / scale
+        explained_raw = float((slopes * across).sum())
+        predicted = two.total @ slopes.T
+        crossed = _dot(one.total, predicted) / pairs[1]
+        noise = _dot(one.total, one.total) * _dot(two.total @ inverse, two.total) / pairs[1] ** 2
+        noise += explained_raw - 2.0 * crossed
         inflation = count / (count - 1.0)
-        noise = ((parts[1] @ inverse) * parts[1]).sum(axis=(1, 2))
-        explained = raw - inflation * float((weights**2 * noise).sum()) / scale
+        explained = explained_raw - inflation * float((weights**2 * noise).sum())
 
-        def error(deviations: Any) -> float:
+        def error(values: Floats) -> float:
+            deviations = values - weights @ values
             return float(np.sqrt(inflation * ((weights * deviations) ** 2).sum())) / scale
 
-        traces = [np.trace(part, axis1=1, axis2=2) for part in parts]
-        change = traces[0] - 2.0 * (slopes * parts[1]).sum(axis=(1, 2))
-        change += ((slopes.T @ slopes) * parts[2]).sum(axis=(1, 2))
-        agreement = float(np.trace(within)) / scale
+        change = own_agreed - 2.0 * crossed
+        change += agreed(predicted, others @ slopes.T, others_task, pairs[2])
+        agreement, explained = float(weights @ own_agreed) / scale, explained / scale
         return cls(
             crowd=crowd,
             members=members,
@@ -120,8 +129,8 @@ class Excess:
             tasks=count,
             within=agreement,
             rest_within=float(np.trace(other)) / scale,
-            errors=(error(traces[0]), error(traces[2])),
-            explained_raw=raw,
+            errors=(error(own_agreed), error(others_agreed)),
+            explained_raw=explained_raw / scale,
             explained=explained,
             t=(agreement - explained) / max(error(change), 1e-12),
             slopes=slopes,
@@ -135,15 +144,17 @@ class Excess:
     @cached_property
     def membership(self) -> Membership:
         """Each worker's excess agreement with the members; its own reports are left out."""
-        sums = []
-        for side, mask in zip(self.sides, (self.members, self.rest), strict=True):
-            inside = mask[self.worker] * 1.0
-            total = side.total[self.task] - self.centred * inside[:, np.newaxis]
-            sums.append((side.reports[self.task] - inside, total))
-        (near, near_sum), (far, far_sum) = sums
+        (near, near_sum), (far, far_sum) = self.sides
         shrunk = self.slopes * np.clip(self.explained / max(self.explained_raw, 1e-12), 0.0, 1.0)
-        values = (self.centred * near_sum).sum(axis=1) / np.maximum(near, 1.0)
-        values -= (self.centred * (far_sum @ shrunk.T)).sum(axis=1) / np.maximum(far, 1.0)
+        own, task = self.centred, self.task
+        inside, outside = (mask[self.worker] * 1.0 for mask in (self.members, self.rest))
+        near, far = near[task] - inside, far[task] - outside
+        values = _dot(own, near_sum.take(task, 0)) - inside * _dot(own, own)
+        values /= np.maximum(near, 1.0)
+        predicted = _dot(own, (far_sum @ shrunk.T).take(task, 0)) - outside * _dot(
+            own, own @ shrunk.T
+        )
+        values -= predicted / np.maximum(far, 1.0)
         weights = near * far / np.maximum(near + far, 1.0)
 
         def add(numbers: Any) -> Any:
@@ -174,30 +185,26 @@ class Excess:
         return float(difference.mean() / max(error, 1e-12)), len(difference)
 
 
-def _centred(units: Floats, worker: Ints, workers: int) -> Floats:
-    """Subtract the mean of each worker's reports, which are unit vectors."""
-    totals = _adder(worker, workers) @ units
-    counts = np.bincount(worker, minlength=workers)
-    result: Floats = units - (totals / np.maximum(counts, 1)[:, np.newaxis])[worker]
+def _centred(values: Ints, worker: Ints, shape: tuple[int, int]) -> Floats:
+    """Return reports as unit vectors, minus the mean of each worker's; `shape` is that of means."""
+    cells = worker * shape[1] + values
+    counts = np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
+    means = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    units = np.eye(shape[1]) - means[:, np.newaxis]
+    result: Floats = units.reshape(-1, shape[1]).take(cells, 0)
     return result
 
 
-def _side(centred: Floats, task: Ints, chosen: Mask, tasks: int) -> _Side:
-    own, add = centred[chosen], _adder(task[chosen], tasks)
-    squares = add @ _outer(own, own).reshape(len(own), -1)
-    number = np.bincount(task[chosen], minlength=tasks).astype(np.float64)
-    return _Side(number, add @ own, squares.reshape(tasks, own.shape[1], -1))
+def _side(centred: Floats, task: Ints, tasks: int) -> _Side:
+    reports = np.bincount(task, minlength=tasks).astype(np.float64)
+    total = np.empty((tasks, centred.shape[1]))
+    for place, part in enumerate(centred.T):
+        total[:, place] = np.bincount(task, part, tasks)
+    return _Side(reports, total)
 
 
-def _adder(place: Ints, size: int) -> Any:
-    """Return the matrix that adds rows by their place."""
-    return sparse.csr_array(
-        (np.ones(len(place)), (place, np.arange(len(place)))), (size, len(place))
-    )
-
-
-def _outer(left: Floats, right: Floats) -> Floats:
-    product: Floats = left[:, :, np.newaxis] * right[:, np.newaxis, :]
+def _dot(left: Floats, right: Floats) -> Floats:
+    product: Floats = np.einsum("ij,ij->i", left, right)
     return product
 
 

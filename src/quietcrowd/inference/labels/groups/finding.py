@@ -71,9 +71,12 @@ def find_groups(reports: GroupReports, table: Any) -> tuple[Group, ...]:
     """Return the groups of workers; `table` is the mean channel, at [answer, report]."""
     if len(reports.draws) == 0:
         return ()
-    codes, places = np.unique(reports.workers, return_inverse=True)
+    present = np.bincount(reports.workers) > 0
+    codes, places = np.flatnonzero(present).astype(np.int32), np.cumsum(present) - 1
     crowd = Crowd.of(
-        evolve(reports, workers=places.astype(np.int32)), np.asarray(table, float), len(codes)
+        evolve(reports, workers=places[reports.workers].astype(np.int32)),
+        np.asarray(table, float),
+        len(codes),
     )
     if len(codes) < LEAST_WORKERS or len(crowd.first) < LEAST_TASKS or crowd.signal < 1e-6:
         return ()
@@ -98,7 +101,8 @@ def _next_group(crowd: Crowd, free: Mask) -> tuple[Mask, Mask, float] | None:
     ]
     seen: list[Mask] = []
     for found, half in sorted(confirmed, key=lambda pair: -pair[0].t):
-        all_tasks = _refined(found, half | ~half, free, JOINS)
+        start = Excess.of(crowd, half | ~half, found.members, found.rest)
+        all_tasks = _refined(start, half | ~half, free, JOINS)
         if all_tasks is None or any((all_tasks.members == old).all() for old in seen):
             continue
         seen.append(all_tasks.members)
@@ -144,9 +148,8 @@ def _promising(excess: Excess, least: float) -> bool:
     return excess.t >= least and excess.share > 0.25
 
 
-def _refined(excess: Excess | None, tasks: Mask, free: Mask, least: float) -> Excess | None:
-    """Return the comparison after workers with enough excess agreement have joined."""
-    found = excess and Excess.of(excess.crowd, tasks, excess.members, excess.rest)
+def _refined(found: Excess | None, tasks: Mask, free: Mask, least: float) -> Excess | None:
+    """Return a comparison on these tasks after workers with enough excess agreement have joined."""
     for _ in range(REFINEMENTS):
         if found is None:
             break
@@ -156,6 +159,8 @@ def _refined(excess: Excess | None, tasks: Mask, free: Mask, least: float) -> Ex
         rest = free & (near < FAR * level) & (count > 0) & ~members
         if min(members.sum(), rest.sum()) < LEAST_MEMBERS:
             return None
+        if (members == found.members).all() and (rest == found.rest).all():
+            break
         found = Excess.of(found.crowd, tasks, members, rest)
     return found
 

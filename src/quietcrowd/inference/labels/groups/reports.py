@@ -44,17 +44,20 @@ class GroupReports:
     @classmethod
     def of(cls, partition: Partition, chosen: Mask, reports: int) -> Self:
         """Return the reports of chosen workers, of which all partitions have `reports`."""
-        rows = slice(int(partition.offsets[0]), int(partition.offsets[-1]))
-        sizes = np.diff(partition.offsets)
-        draws = np.repeat(partition.draws, sizes)
-        kept = chosen[partition.worker_codes[rows]]
+        tasks = np.arange(partition.tasks)
         if reports > MOST_REPORTS:
-            kept &= draws < np.uint64(2.0**64 * (MOST_REPORTS / reports))
+            limit = np.uint64(2.0**64 * (MOST_REPORTS / reports))
+            tasks = np.flatnonzero(partition.draws < limit)
+        sizes = np.diff(partition.offsets)[tasks]
+        before = partition.offsets[tasks] - (np.cumsum(sizes) - sizes)
+        rows, task = np.repeat(before, sizes) + np.arange(sizes.sum()), np.repeat(tasks, sizes)
+        kept = chosen[partition.worker_codes[rows]]
+        rows, task = rows[kept], task[kept]
         return cls(
-            draws=draws[kept],
-            workers=partition.worker_codes[rows][kept].astype(np.int32),
-            values=partition.values[rows][kept].astype(np.int32),
-            known_truths=np.repeat(partition.known_truths, sizes)[kept].astype(np.int32),
+            draws=partition.draws[task],
+            workers=partition.worker_codes[rows].astype(np.int32),
+            values=partition.values[rows].astype(np.int32),
+            known_truths=partition.known_truths[task].astype(np.int32),
         )
 
     def __add__(self, other: Self) -> Self:
@@ -82,16 +85,15 @@ class Crowd:
     @classmethod
     def of(cls, reports: GroupReports, table: Floats, workers: int) -> Self:
         """Sort the reports and merge their labels; `table` is at [answer, report]."""
-        order = np.lexsort((reports.values, reports.workers, reports.draws))
-        hashes, start, task = np.unique(
-            reports.draws[order], return_index=True, return_inverse=True
-        )
+        hashes, task = np.unique(reports.draws, return_inverse=True)
+        order = np.argsort((task * workers + reports.workers) * table.shape[1] + reports.values)
         classes, merged = merge_labels(reports.values, table)
-        known = reports.known_truths[order][start].astype(np.int64)
+        known = np.empty(len(hashes), np.int64)
+        known[task] = reports.known_truths
         if len(merged) < len(table):
             known = np.where(known == UNKNOWN, UNKNOWN, classes[known])
         return cls(
-            task=task.astype(np.int64),
+            task=task[order].astype(np.int64),
             worker=reports.workers[order].astype(np.int64),
             value=classes[reports.values[order]],
             first=(hashes & np.uint64(1)).astype(bool),
