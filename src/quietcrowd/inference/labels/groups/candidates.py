@@ -90,7 +90,7 @@ def candidates(crowd: Crowd, tasks: Mask, free: Mask) -> list[tuple[Mask, Mask]]
     common = (members * 1.0) @ members.T
     alike = common > 0.8 * (sizes[:, np.newaxis] + sizes - common)
     found: list[Any] = []
-    for place in np.argsort(-score, kind="stable"):
+    for place in np.argsort(-score.round(6), kind="stable"):  # equal sets: the first
         if sizes[place] >= LEAST_MEMBERS and not alike[place, found].any() and len(found) < _MOST:
             found.append(place)
     return [(members[place], rest[place]) for place in found]
