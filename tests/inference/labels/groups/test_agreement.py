@@ -20,10 +20,6 @@ def sides(workers, members):
     return chosen, ~chosen
 
 
-def every(crowd):
-    return np.ones(len(crowd.first), bool)
-
-
 def centred_matrix(crowd):
     """Return centred reports at [worker, task, label], and NaN without one, by loops."""
     found = np.full((crowd.workers, len(crowd.first), crowd.classes), np.nan)
@@ -65,7 +61,7 @@ def test_agreement_is_that_of_a_loop_over_pairs():
     enough = (answered[members].sum(axis=0) > 1) & (answered[rest].sum(axis=0) > 1)
     assert enough.all()
 
-    found = Excess.of(crowd, every(crowd), members, rest)
+    found = Excess.of(crowd, members, rest)
     within, across, other = direct(crowd, members, rest)
 
     scale = crowd.scale(crowd.value)
@@ -85,7 +81,7 @@ def test_excess_of_a_worker_is_that_of_a_loop_over_pairs():
     crowd = crowd_of(answers)
     members, rest = sides(9, [0, 1, 2, 3])
 
-    found = Excess.of(crowd, every(crowd), members, rest)
+    found = Excess.of(crowd, members, rest)
     reports = centred_matrix(crowd)
     shrunk = found.slopes * min(max(found.explained / found.explained_raw, 0), 1)
     for worker in (0, 8):
@@ -105,7 +101,7 @@ def test_excess_of_a_worker_is_that_of_a_loop_over_pairs():
 def test_copies_of_a_source_agree_and_the_truths_do_not_explain_it():
     answers, _ = with_copies(1, 12, 0.9)
     crowd = crowd_of(answers, labels=4)
-    found = Excess.of(crowd, every(crowd), *sides(52, range(40, 52)))
+    found = Excess.of(crowd, *sides(52, range(40, 52)))
 
     assert found.within == pytest.approx(0.81, abs=0.03)
     assert found.explained < 0.05
@@ -127,7 +123,7 @@ def test_truths_explain_the_agreement_of_independent_workers_even_with_opposite_
     answers = np.where(
         right, np.vstack([np.tile(opposite, (8, 1)), np.tile(truths, (12, 1))]), other
     )
-    found = Excess.of(crowd := crowd_of(answers, labels=labels), every(crowd), *sides(20, range(8)))
+    found = Excess.of(crowd_of(answers, labels=labels), *sides(20, range(8)))
 
     assert found.within > 0.5
     assert abs(found.t) < 3
@@ -137,11 +133,11 @@ def test_truths_explain_the_agreement_of_independent_workers_even_with_opposite_
 def test_nothing_is_compared_on_few_tasks_or_with_a_rest_that_does_not_agree():
     answers, _ = independent(6, 7, 12, 3, None)
     crowd = crowd_of(answers)
-    assert Excess.of(crowd, every(crowd), *sides(12, range(6))) is None
+    assert Excess.of(crowd, *sides(12, range(6))) is None
 
     alternating = np.array([[0, 1], [1, 0]])[:, np.arange(30) % 2]
     crowd = crowd_of(np.vstack([alternating, alternating[[0, 0]]]), labels=2)
-    assert Excess.of(crowd, every(crowd), *sides(4, [2, 3])) is None
+    assert Excess.of(crowd, *sides(4, [2, 3])) is None
 
 
 def test_known_truths_are_nearer_to_honest_workers_than_to_copies():
@@ -150,11 +146,9 @@ def test_known_truths_are_nearer_to_honest_workers_than_to_copies():
     crowd = crowd_of(answers, labels=4, known=known)
     copies, honest = sides(52, range(40, 52))
 
-    forward = Excess.of(crowd, every(crowd), copies, honest).nearer_to_truths()
-    back = Excess.of(crowd, every(crowd), honest, copies).nearer_to_truths()
+    forward = Excess.of(crowd, copies, honest).nearer_to_truths()
+    back = Excess.of(crowd, honest, copies).nearer_to_truths()
     assert forward[0] > 4
     assert forward[1] == back[1] > 25
     assert back[0] == pytest.approx(-forward[0])
-    assert Excess.of(
-        crowd_of(answers, labels=4), every(crowd), copies, honest
-    ).nearer_to_truths() == (0.0, 0)
+    assert Excess.of(crowd_of(answers, labels=4), copies, honest).nearer_to_truths() == (0.0, 0)

@@ -16,14 +16,14 @@ def test_agreement_of_pairs_is_that_of_a_loop(per_task, tasks):
     workers = 10 if per_task == 8 else 150
     answers, _ = independent(1, tasks, workers, 3, 2.0, per_task=per_task)
     crowd = Crowd.of(statistics_of(answers), channel(3, 2.0), workers)
-    half = crowd.first
+    half = crowd.halves[0]
     matrix = np.full((workers, tasks), -1)
     matrix[crowd.worker, crowd.task] = crowd.value
-    matrix = matrix[:, half]
+    matrix = matrix[:, crowd.first]
 
-    pairs = pair_agreement(crowd, half)
+    pairs = pair_agreement(half)
     found = {(one, two): rest for one, two, *rest in zip(*pairs, strict=True)}
-    scale = crowd.scale(crowd.value[half[crowd.task]])
+    scale = half.scale(half.value)
     assert len(found) == len(pairs.one)
     for one in range(4):
         for two in range(one + 1, 10):
@@ -45,7 +45,7 @@ def test_copies_are_a_candidate_even_if_their_source_is_often_right(lead):
     answers, _ = with_copies(0, 12, 0.95, epsilon=3.0, lead=lead)
     crowd = Crowd.of(statistics_of(answers), channel(4, 3.0), 52)
 
-    found = candidates(crowd, crowd.first, np.ones(52, bool))
+    found = candidates(crowd.halves[0], np.ones(52, bool))
 
     assert any((members == (np.arange(52) >= 40)).all() for members, _ in found)
     for members, rest in found:
@@ -57,7 +57,7 @@ def test_workers_of_a_group_that_was_found_are_no_candidates_again():
     answers, _ = with_copies(0, 12, 0.95)
     crowd = Crowd.of(statistics_of(answers), np.eye(4), 52)
 
-    for members, rest in candidates(crowd, crowd.first, np.arange(52) < 40):
+    for members, rest in candidates(crowd.halves[0], np.arange(52) < 40):
         assert not members[40:].any()
         assert not rest[40:].any()
 
@@ -68,4 +68,4 @@ def test_workers_without_common_tasks_are_no_candidates():
         answers[worker, worker * 10 : worker * 10 + 10] = 0
     crowd = Crowd.of(statistics_of(answers), np.eye(2), 14)
 
-    assert candidates(crowd, np.ones(140, bool), np.ones(14, bool)) == []
+    assert candidates(crowd, np.ones(14, bool)) == []

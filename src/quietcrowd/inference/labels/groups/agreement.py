@@ -62,10 +62,13 @@ class Excess:
     slopes: Floats
 
     @classmethod
-    def of(cls, crowd: Crowd, tasks: Mask, members: Mask, rest: Mask) -> Self | None:
+    def of(cls, crowd: Crowd, members: Mask, rest: Mask) -> Self | None:
         """Compare two disjoint sets; None if they share few tasks or the rest does not agree."""
-        for side in (members, rest):
-            tasks = tasks & (np.bincount(crowd.task, side[crowd.worker], len(tasks)) > 1)
+        first, second = (
+            np.bincount(crowd.task, side[crowd.worker], len(crowd.first))
+            for side in (members, rest)
+        )
+        tasks = (first > 1) & (second > 1)
         count = int(tasks.sum())
         if count < LEAST_TASKS:
             return None

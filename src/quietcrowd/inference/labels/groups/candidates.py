@@ -46,13 +46,13 @@ class Pairs(NamedTuple):
         return found + found.T
 
 
-def candidates(crowd: Crowd, tasks: Mask, free: Mask) -> list[tuple[Mask, Mask]]:
-    """Return sets of `free` workers that agree on some tasks, each with workers far from it.
+def candidates(crowd: Crowd, free: Mask) -> list[tuple[Mask, Mask]]:
+    """Return sets of `free` workers that agree, each with workers far from it.
 
     First guesses are the leading factors of the pairs' agreement. Each is refined until it contains
     all workers with a mean agreement with it above a fraction of that within it.
     """
-    one, two, agreement, precision = pair_agreement(crowd, tasks)
+    one, two, agreement, precision = pair_agreement(crowd)
     both = free[one] & free[two]
     pairs = Pairs(one[both], two[both], agreement[both], precision[both])
     least = LEAST_MEMBERS * (LEAST_MEMBERS - 1) // 2
@@ -96,14 +96,13 @@ def candidates(crowd: Crowd, tasks: Mask, free: Mask) -> list[tuple[Mask, Mask]]
     return [(members[place], rest[place]) for place in found]
 
 
-def pair_agreement(crowd: Crowd, tasks: Mask) -> Pairs:
+def pair_agreement(crowd: Crowd) -> Pairs:
     """Return the pairs of workers with enough common tasks.
 
     Chance is that of the two workers' reports on common tasks.
     """
-    scale = crowd.scale(crowd.value[tasks[crowd.task]])
-    sizes = np.bincount(crowd.task, minlength=len(tasks))
-    shared = tasks & (sizes > 1)
+    scale, sizes = crowd.scale(crowd.value), np.bincount(crowd.task)
+    shared = sizes > 1
     rows = np.flatnonzero(shared[crowd.task])
     task = (np.cumsum(shared) - 1)[crowd.task[rows]]
     dense = (sizes[shared] ** 2).sum() > shared.sum() * (_DENSE * crowd.workers) ** 2

@@ -95,14 +95,13 @@ def find_groups(reports: GroupReports, table: Any) -> tuple[Group, ...]:
 def _next_group(crowd: Crowd, free: Mask) -> tuple[Mask, Mask, float] | None:
     """Return the members and the named of the most certain group, and how often they follow."""
     confirmed = [
-        (found, half)
-        for half in (crowd.first, ~crowd.first)
-        for found in _confirmed(crowd, half, free)
+        (found, search)
+        for search, test in (crowd.halves, crowd.halves[::-1])
+        for found in _confirmed(search, test, free)
     ]
     seen: list[Mask] = []
-    for found, half in sorted(confirmed, key=lambda pair: -pair[0].t):
-        start = Excess.of(crowd, half | ~half, found.members, found.rest)
-        all_tasks = _refined(start, half | ~half, free, JOINS)
+    for found, search in sorted(confirmed, key=lambda pair: -pair[0].t):
+        all_tasks = _refined(Excess.of(crowd, found.members, found.rest), free, JOINS)
         if all_tasks is None or any((all_tasks.members == old).all() for old in seen):
             continue
         seen.append(all_tasks.members)
@@ -110,8 +109,8 @@ def _next_group(crowd: Crowd, free: Mask) -> tuple[Mask, Mask, float] | None:
         certain = stdtrit(np.maximum(tasks - 1, 2), 1.0 - FALSE_NAMES / len(free))
         surplus = 1.0 - LEAST_GAP * all_tasks.within / np.maximum(near, 1e-9)
         named = all_tasks.members & (t * surplus >= certain)
-        other = _refined(found, ~half, free, 0.0)
-        other = other and Excess.of(crowd, half, other.members, other.rest)
+        other = _refined(found, free, 0.0)
+        other = other and Excess.of(search, other.members, other.rest)
         if named.sum() < LEAST_MEMBERS or other is None or all_tasks.share < LEAST_SHARE[0]:
             continue
         if not all(_overlap(all_tasks.members, one.members) for one in (found, other)):
@@ -126,16 +125,16 @@ def _overlap(one: Mask, two: Mask) -> bool:
     return bool(3 * (one & two).sum() >= (one | two).sum())
 
 
-def _confirmed(crowd: Crowd, search: Mask, free: Mask) -> list[Excess]:
-    """Return sets found on some tasks, with certain excess agreement on the others."""
+def _confirmed(search: Crowd, test: Crowd, free: Mask) -> list[Excess]:
+    """Return sets found on a half of the tasks, with certain excess agreement on the other."""
     sets: dict[bytes, Excess] = {}
-    for members, rest in candidates(crowd, search, free):
-        first = Excess.of(crowd, search, members, rest)
-        for one in (first, _refined(first, search, free, 0.0)):
+    for members, rest in candidates(search, free):
+        first = Excess.of(search, members, rest)
+        for one in (first, _refined(first, free, 0.0)):
             if one is not None and _promising(one, 2.0):
                 sets.setdefault(one.members.tobytes(), one)
     found = sorted(sets.values(), key=lambda one: -one.t)
-    tested = [Excess.of(crowd, ~search, one.members, one.rest) for one in found[:TESTED]]
+    tested = [Excess.of(test, one.members, one.rest) for one in found[:TESTED]]
     level = 1.0 - FALSE_GROUPS / (2 * TESTED)
     return [
         one
@@ -148,8 +147,8 @@ def _promising(excess: Excess, least: float) -> bool:
     return excess.t >= least and excess.share > 0.25
 
 
-def _refined(found: Excess | None, tasks: Mask, free: Mask, least: float) -> Excess | None:
-    """Return a comparison on these tasks after workers with enough excess agreement have joined."""
+def _refined(found: Excess | None, free: Mask, least: float) -> Excess | None:
+    """Return the comparison after workers with enough excess agreement have joined."""
     for _ in range(REFINEMENTS):
         if found is None:
             break
@@ -161,7 +160,7 @@ def _refined(found: Excess | None, tasks: Mask, free: Mask, least: float) -> Exc
             return None
         if (members == found.members).all() and (rest == found.rest).all():
             break
-        found = Excess.of(found.crowd, tasks, members, rest)
+        found = Excess.of(found.crowd, members, rest)
     return found
 
 
@@ -202,8 +201,7 @@ def _more_uniform(whole: Excess, named: Mask) -> bool | None:
     None if it is uncertain.
     """
     spread, error = _spread(whole, named)
-    every = whole.crowd.first | ~whole.crowd.first
-    back = Excess.of(whole.crowd, every, whole.rest, whole.members)
+    back = Excess.of(whole.crowd, whole.rest, whole.members)
     other, other_error = (0.0, error) if back is None else _spread(back, whole.rest)
     if spread > min(other + other_error + error, max(2.0 * error, MOST_SPREAD**2)):
         return False

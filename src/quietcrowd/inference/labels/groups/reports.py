@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from attrs import fields_dict, frozen
+from attrs import evolve, fields_dict, frozen
 
 from quietcrowd.gold import UNKNOWN
 from quietcrowd.inference.partition import Partition
@@ -103,6 +103,22 @@ class Crowd:
         )
 
     @cached_property
+    def halves(self) -> tuple[Self, Self]:
+        """The same for each half of the tasks."""
+        return self._on(self.first), self._on(~self.first)
+
+    def _on(self, tasks: Mask) -> Self:
+        rows, place = np.flatnonzero(tasks[self.task]), np.cumsum(tasks) - 1
+        return evolve(
+            self,
+            task=place[self.task[rows]],
+            worker=self.worker[rows],
+            value=self.value[rows],
+            first=self.first[tasks],
+            known_truths=self.known_truths[tasks],
+        )
+
+    @cached_property
     def classes(self) -> int:
         """Number of classes of reports."""
         return int(self.table.shape[1])
@@ -114,10 +130,14 @@ class Crowd:
         rest = (same.sum() - np.trace(same)) / max(labels * (labels - 1), 1)
         return float(np.trace(same) / labels - rest)
 
+    @cached_property
+    def _inverse(self) -> Floats:
+        return np.asarray(np.linalg.pinv(self.table), np.float64)
+
     def scale(self, values: Ints) -> float:
         """Return the excess agreement of two reports of one answer, among such values."""
         counts = np.bincount(values, minlength=self.classes)
-        answers = np.clip(counts @ np.linalg.pinv(self.table), 0.0, None)
+        answers = np.clip(counts @ self._inverse, 0.0, None)
         answers /= max(answers.sum(), 1e-12)
         return max(self.signal * max(1.0 - float((answers**2).sum()), 0.05), 1e-9)
 
