@@ -19,7 +19,8 @@ struct WorkerDistributions {
 // log density given the first bin, and of the term to be added, -1 if there is no term.
 struct BinnedReports {
     Array<const i64> places, ratios;  // per report
-    Array<const double> cut;      // per report: the rest after rounding to bins, in bins
+    Array<const double> cut;      // per report: the rest after rounding to bins, in bins; empty if places are exact,
+                                  // and the posterior is then interpolated
     Array<const double> missing;  // per report: log density where there is no answer; empty if all are answers
     Array<const double> known;    // per task: the known truth in bins, or NaN
 };

@@ -6,6 +6,7 @@
 namespace quietcrowd {
 namespace QC_VARIANT {
 constexpr double FARTHEST = 1800.0;      // the largest squared distance in variances
+constexpr int PARTS = 8;                 // of a bin, in which the posterior is interpolated
 constexpr double LARGEST_SPREAD = 5.0;  // variance of a truth of which the others of a task say nothing, in squared ranges
 
 // The largest, -infinity of none; NaN is left out. Several maxima side by side become vector code.
@@ -20,12 +21,13 @@ inline double largest_of(const double* QC_RESTRICT x, i64 bins) {
 
 // The truth of one task after another.
 struct BinnedTruth {
-    BinnedTruth(const BinnedPriors& priors, const WorkerDistributions& distributions)
-        : bins(priors.logs.size()), priors(priors), distributions(distributions), numbers(3 * bins + distributions.distributions()), integers(4 * bins) {
+    BinnedTruth(const BinnedPriors& priors, const WorkerDistributions& distributions, bool interpolates)
+        : bins(priors.logs.size()), interpolates(interpolates), priors(priors), distributions(distributions), numbers((3 + PARTS) * bins + distributions.distributions()), integers(4 * bins) {
         posterior = numbers;
         shares = numbers + bins;
         without = numbers + 2 * bins;
-        of_distributions = numbers + 3 * bins;
+        of_parts = numbers + 3 * bins;
+        of_distributions = of_parts + PARTS * bins;
         sums = integers;
         row = integers + bins;
         counts = integers + 2 * bins;
@@ -231,12 +233,35 @@ struct BinnedTruth {
         return fill_shares(fill_logs(left, to), to);
     }
 
-    // A quantile in bins, the probability of a bin being spread evenly over it.
-    QC_FN double quantile(double level) const {
-        double below = 0.0;
+    // Fills in the posterior of parts of bins, if asked for: its logarithm is a parabola through a bin and its neighbours.
+    QC_APART void interpolate() {
+        if (!interpolates) return;
+        double* QC_RESTRICT logs = shares;
+        fill_logs(sums, logs);
         for (i64 b = 0; b < bins; b++) {
-            if (below + posterior[b] >= level) return (double)b - 0.5 + (level - below) / posterior[b];
-            below += posterior[b];
+            const double before = b > 0 ? logs[b - 1] : 2.0 * logs[0] - logs[1];
+            const double after = b < bins - 1 ? logs[b + 1] : 2.0 * logs[b] - logs[b - 1];
+            const double slope = 0.5 * (after - before), bend = 0.5 * (after - 2.0 * logs[b] + before);
+            for (int i = 0; i < PARTS; i++) {
+                const double apart = ((double)i + 0.5) / (double)PARTS - 0.5;
+                of_parts[PARTS * b + i] = logs[b] + apart * (slope + apart * bend);
+            }
+        }
+        const double largest = largest_of(of_parts, PARTS * bins);
+        double total = 0.0;
+        for (i64 i = 0; i < PARTS * bins; i++) total += of_parts[i] = exp_minus(largest - of_parts[i]);
+        for (i64 i = 0; i < PARTS * bins; i++) of_parts[i] /= total;
+    }
+
+    // A quantile in bins, the probability of a bin, or of a part of one, being spread evenly over it.
+    QC_FN double quantile(double level) const {
+        const double* from = interpolates ? of_parts : posterior;
+        const i64 parts = interpolates ? PARTS : 1, count = parts * bins;
+        const double width = 1.0 / (double)parts;
+        double below = 0.0;
+        for (i64 i = 0; i < count; i++) {
+            if (below + from[i] >= level) return (double)i * width - 0.5 + (level - below) / from[i] * width;
+            below += from[i];
         }
         return (double)bins - 0.5;
     }
@@ -256,11 +281,12 @@ struct BinnedTruth {
     }
 
     const i64 bins;
+    const bool interpolates;
     const BinnedPriors& priors;
     const WorkerDistributions& distributions;
     Room<double> numbers;
     Room<i64> integers;
-    double *posterior, *shares, *without, *of_distributions;
+    double *posterior, *shares, *without, *of_parts, *of_distributions;
     i64 *sums, *row, *counts, *rest;
     i64 first = 0, last = 0;
     double mean = 0.0, variance = 0.0;

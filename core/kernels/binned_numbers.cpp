@@ -7,6 +7,7 @@ namespace quietcrowd {
 namespace QC_VARIANT {
 // The weighted mean of the rests of a task's reports after rounding, in bins.
 static double rounded_off(const NumberTask& task, Array<const double> cut, Array<const double> weights, double unit) {
+    if (!cut.size()) return 0.0;
     i64 total = 0, weight = 0;
     for (i64 i = 0; i < task.count; i++) {
         const double share = weights[task.workers[i]] * unit;
@@ -34,8 +35,8 @@ static void check_reports(const NumberPartition& p, const BinnedReports& reports
     const i64 rows = p.values.size(), bins = priors.logs.size();
     require(bins > 0 && bins % BLOCK == 0, "bins must be a multiple of 32");
     require(priors.candidates.shape[1] == bins || priors.candidates.shape[0] == 0, "candidates must be of priors by bins");
-    require(reports.places.size() == rows && reports.ratios.size() == rows && reports.cut.size() == rows,
-            "places, ratios and what was cut must be as many as reports");
+    require(reports.places.size() == rows && reports.ratios.size() == rows && (reports.cut.size() == rows || reports.cut.size() == 0),
+            "places, ratios and what was cut must be as many as reports, or nothing is cut");
     require(reports.missing.size() == 0 || reports.missing.size() == rows, "missing must be one per report, or empty");
     require(reports.known.size() == p.tasks(), "known truths must be one per task");
     require(tally.truths.size() == bins && tally.likely.size() == 1 && tally.tried.size() == priors.candidates.shape[0],
@@ -75,7 +76,7 @@ void infer_by_bins(const NumberPartition& partition, const BinnedReports& report
     require(!fills_quantiles || (quantiles.shape[0] == partition.tasks() && quantiles.shape[1] == levels.size()),
             "quantiles must be of tasks by levels, or empty");
     const double step = (ends[1] - ends[0]) / (double)(bins - 1);
-    BinnedTruth truth(priors, distributions);
+    BinnedTruth truth(priors, distributions, reports.cut.size() < partition.values.size());
     for_tasks(partition, workers, [&](i64 t, const NumberTask& task) {
         check_places(reports, task, most, t);
         const bool known = !is_nan(task.known), supports = supporting && task.count > 1;
@@ -85,6 +86,7 @@ void infer_by_bins(const NumberPartition& partition, const BinnedReports& report
         if (known && task.count && map.apparent.shape[0]) {
             truth.normalise();
             truth.find_moments();
+            truth.interpolate();
             map.apparent[t][0] = truth.place(0.5, rounded_off(task, reports.cut, weights, units.task), ends, 0.0, 1.0);
             map.apparent[t][1] = truth.variance * (step * step);
         }
@@ -117,7 +119,10 @@ void infer_by_bins(const NumberPartition& partition, const BinnedReports& report
                     tally.supported[worker].data);
         }
         double moved = 0.0;
-        if (!known && (last || fills_quantiles)) moved = rounded_off(task, reports.cut, weights, units.task);
+        if (!known && (last || fills_quantiles)) {
+            truth.interpolate();
+            moved = rounded_off(task, reports.cut, weights, units.task);
+        }
         if (fills_quantiles)
             for (i64 i = 0; i < levels.size(); i++)
                 quantiles[t][i] = known ? task.known : truth.place(levels[i], moved, ends, map.shift, map.scale);

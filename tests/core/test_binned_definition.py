@@ -31,6 +31,7 @@ def run(
     few=False,
     share=0.0,
     line=(0.0, 1.0),
+    exact=False,
 ):
     """Pass over one task, that workers 0, 1, ... report on; return all that is filled in."""
     workers = len(places)
@@ -76,7 +77,7 @@ def run(
         (
             CENTRE - np.rint(places).astype(np.int64),
             np.full(workers, -1) if ratios is None else np.array(ratios),
-            places - np.rint(places),
+            np.zeros(0) if exact else places - np.rint(places),
             np.zeros(0) if missing is None else np.array(missing),
             np.array([known]),
         ),
@@ -232,6 +233,21 @@ def test_what_rounding_takes_comes_back():
     found, _, _ = run([40.3] * 40, scale=0.0)
     assert (found["truths"][0] + 0.5) * (BINS - 1) == pytest.approx(40.3, abs=0.01)
     assert found["quantiles"][0, 0] < found["truths"][0] < found["quantiles"][0, 1]
+
+
+def test_where_nothing_is_rounded_the_log_posterior_is_a_parabola_about_each_bin():
+    places = [40] * 8 + [41] * 4
+    found, table, prior = run(places, scale=0.0, exact=True)
+    logs = np.log(prior) + sum(row_of(table[0], place) for place in places)
+    bend = np.pad(np.diff(logs, 2), 1)
+    apart = (np.arange(8) + 0.5) / 8 - 0.5
+    parts = logs[:, None] + np.gradient(logs)[:, None] * apart + bend[:, None] / 2 * apart**2
+    shares = np.exp(parts - parts.max()).ravel()
+    below = np.concatenate([[0.0], np.cumsum(shares / shares.sum())])
+    expected = np.interp([0.5, 0.25, 0.75], below, np.arange(8 * BINS + 1) / 8 - 0.5)
+    ends = (np.array([*found["truths"], *found["quantiles"][0]]) + 0.5) * (BINS - 1)
+    np.testing.assert_allclose(ends, expected, atol=1e-4)
+    assert 40.2 < ends[0] < 40.5
 
 
 def test_what_a_worker_tells_is_the_sum_over_distances():

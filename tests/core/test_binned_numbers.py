@@ -181,6 +181,14 @@ def test_every_bit_of_what_is_not_finite(filling, worst):
         assert_recorded_bits("infer_by_bins", *arguments)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_every_bit_where_nothing_is_rounded(seed):
+    arguments = given_of(np.random.default_rng(seed), bins=192, tasks=30)
+    places, ratios, _, *rest = arguments.reports
+    changed = arguments._replace(reports=(places, ratios, np.zeros(0), *rest))
+    assert_recorded_bits("infer_by_bins", *changed)
+
+
 def test_every_bit_of_known_truths_beyond_the_ends():
     arguments = given_of(np.random.default_rng(5), tasks=6)
     arguments.reports[4][:] = [-np.inf, np.inf, -1.0, 62.5, 63.0, 1e300]

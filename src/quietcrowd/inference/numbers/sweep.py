@@ -65,7 +65,8 @@ class _Places(NamedTuple):
     """Bins of reports, from one width below the range to one above, and columns of a table.
 
     `columns` are those of the log density for the first bin, `ratios` those of what the ends of the
-    range add, or -1; `cut` is the difference that rounding to bins removed.
+    range add, or -1; `cut` is the difference that rounding to bins removed, empty for bounded
+    reports.
     """
 
     bins: npt.NDArray[np.int64]
@@ -313,6 +314,5 @@ def _place_bounded(placed: npt.NDArray[np.float64], distribution: BoundedDistrib
     low, numbers = distribution.grid.low, distribution.numbers
     own = (low - numbers.origin + placed * (distribution.grid.width / (BINS - 1.0))) / numbers.step
     columns = bounded_columns(distribution, np.rint(own).astype(np.int64))
-    nothing = np.zeros(len(placed))
     whole = np.zeros(len(placed), np.int64)
-    return _Places(bins=whole, columns=columns, ratios=whole - 1, cut=nothing)
+    return _Places(bins=whole, columns=columns, ratios=whole - 1, cut=np.zeros(0))
