@@ -31,6 +31,18 @@ FIRST = TruthMap.first("learn", 1.0)
 CROWD = make_crowd(kind="sensors", tasks=60, workers=30, share=0.5, random_state=1)
 
 
+def test_with_known_truths_an_uncertain_size_widens_the_prior():
+    nothing = compare(np.array([[0.5, 1e9]]), np.array([0.5]), UNIT) / UNIT  # too uncertain to tell
+    found = learn_map(FIRST, nothing, SIZE, unsure=1.0).summary(1.0)
+    sizes = SIZE * np.exp(stats.norm.ppf((np.arange(1000) + 0.5) / 1000))
+    below = [stats.invgamma.cdf(end**2, 3, scale=sizes).mean() for end in (found.low, found.high)]
+    np.testing.assert_allclose(below, [0.05, 0.95], atol=0.01)
+    none = np.zeros((len(OMEGAS), STATISTICS))
+    np.testing.assert_array_equal(
+        learn_map(FIRST, none, SIZE, unsure=1.0).shares, learn_map(FIRST, none, SIZE).shares
+    )
+
+
 def learned(apparent, variance, known, size=SIZE):
     pairs = np.stack([apparent, np.broadcast_to(variance, apparent.shape)], axis=1)
     return learn_map(FIRST, compare(pairs, known, UNIT) / UNIT, size)

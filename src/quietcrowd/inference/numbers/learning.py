@@ -153,11 +153,14 @@ def learn(model: BinModel, tally: NumberTally, state: NumberState) -> NumberStat
 def with_map(model: BinModel, tally: NumberTally, state: NumberState) -> NumberState:
     """Return the state with the map from the apparent truths, given the sums of a pass."""
     first = TruthMap.first(model.method.shared_errors, state.high - state.low)
-    squares = np.exp(state.beliefs @ (2.0 * np.log(model.error_distributions(state).sigma)))
-    answers = model.summary.answers_per_worker
-    size = integer_sums.exact_sum(squares * answers, len(answers)) / model.summary.answers
+    logs = 2.0 * np.log(model.error_distributions(state).sigma)
+    means = state.beliefs @ logs
+    spread = np.maximum(state.beliefs @ logs**2 - means**2, 0.0)
+    answers, total = model.summary.answers_per_worker, model.summary.answers
+    size = integer_sums.exact_sum(np.exp(means) * answers, len(answers)) / total
+    unsure = math.sqrt(integer_sums.exact_sum(spread * answers, len(answers)) / total)
     known = tally.known if len(tally.known) else np.zeros((len(first.omegas), STATISTICS))
-    return evolve(state, truth_map=learn_map(first, known / model.truth_unit, size))
+    return evolve(state, truth_map=learn_map(first, known / model.truth_unit, size, unsure))
 
 
 def sigma_quantiles(

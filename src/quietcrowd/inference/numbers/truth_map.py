@@ -37,6 +37,9 @@ COST = 3.0
 STATISTICS = 8
 """Number of sums of `compare`."""
 
+_NODES = 9
+"""Number of sizes of errors that represent their distribution."""
+
 _LEAST = 1.0 / 12.0 / (BINS - 1) ** 2
 """Least variance of a posterior, in squared widths: that of a bin."""
 
@@ -182,21 +185,19 @@ def compare(apparent: Floats, known: Floats, unit: float) -> npt.NDArray[np.int6
     return counts
 
 
-def learn_map(before: TruthMap, sums: Floats, size: float) -> TruthMap:
+def learn_map(before: TruthMap, sums: Floats, size: float, unsure: float = 0.0) -> TruthMap:
     """Return the map from the sums of `compare`, and the mean squared error of an answer.
 
-    The shift and the tilt are normal given omega, so their evidence has a closed form. It decides
-    how much they count.
+    The logarithm of that has the standard deviation `unsure`, which counts with known truths. The
+    shift and the tilt are normal given omega, so their evidence has a closed form. It decides how
+    much they count.
     """
     if len(before.omegas) == 1:
         return before
-    squares, size = OMEGAS**2, max(size, _LEAST)
-    half = WORTH / 2.0
-    straight = -(half + 1.0) * np.log(squares) - half * SHARE * size / squares
     logs, *weighted, counts = sums.T
+    known, size = round(float(counts[0])), max(size, _LEAST)
     weight, first, second, apart, along, total = np.array(weighted) / _LEAST
-    straight += -0.5 * (logs * _MOST_LOG + total)
-    known = round(float(counts[0]))
+    straight = _log_prior(size, unsure if known else 0.0) - 0.5 * (logs * _MOST_LOG + total)
     if not known:
         return evolve(before, shares=_shares(straight), means=np.zeros(2), known_truths=0)
     centre = first[-1] / weight[-1]
@@ -222,6 +223,16 @@ def learn_map(before: TruthMap, sums: Floats, size: float) -> TruthMap:
         centre=float(centre) + 0.5,
         known_truths=known,
     )
+
+
+def _log_prior(size: float, unsure: float) -> Floats:
+    """Return the log prior of omega: the mean over log-normal sizes of an inverse gamma density."""
+    half = WORTH / 2.0
+    nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES if unsure else 1)
+    ratios = half * SHARE * size / OMEGAS**2 * np.exp(unsure * nodes[:, np.newaxis])
+    logs = (half + 1.0) * np.log(ratios) - ratios
+    found: Floats = special.logsumexp(logs, axis=0, b=weights[:, np.newaxis])
+    return found
 
 
 def _shares(logs: Floats) -> Floats:
