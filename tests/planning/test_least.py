@@ -17,11 +17,11 @@ SIZE = CrowdSize(tasks=30, workers=10, answers=10)
 def test_the_least_numbers_have_about_the_error_that_is_wanted():
     distribution = LabelCrowd(domain=LAW.domain, misled=0.0, guessers=0.0)
     size = CrowdSize(tasks=200, workers=40, answers=50)
-    epsilon = least_epsilon(0.2, distribution, MAKER, size, draws=4).value
-    workers = least_workers(0.2, distribution, MAKER, epsilon, tasks=200, answers=50, draws=4)
+    epsilon = least_epsilon(0.2, distribution, MAKER, size, draws=16).value
+    workers = least_workers(0.2, distribution, MAKER, epsilon, tasks=200, answers=50, draws=16)
     assert 0.8 < workers.value / 40 < 1.25
     assert isinstance(workers.value, int)
-    assert workers.crowds == 4
+    assert workers.crowds == 16
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def test_what_is_believed_at_first_is_probabilities(labels):
     if labels == 2:  # with even guesses a community's mean accuracy is its centre
         even = prior_crowd(reports_of(2), np.array([7, 7]), None)
         means = even.accuracies @ ACCURACIES
-        np.testing.assert_allclose(means, np.tile(CENTRES[:, np.newaxis], 2), atol=0.03)
+        np.testing.assert_allclose(means, np.tile(CENTRES[:, np.newaxis], (2, 2)), atol=0.03)
 
 
 def test_frequencies_that_are_known_are_taken():

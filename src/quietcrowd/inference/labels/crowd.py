@@ -25,7 +25,8 @@ MANY_LABELS = 16
 """With more labels the grid has every other accuracy: a worker gives few reports of each."""
 
 HIGHEST_OPPOSED, OPPOSED_COMMUNITIES = 0.38, 3
-"""Highest accuracy of opposed workers, and number of their communities, the lowest ones."""
+"""Highest accuracy of opposed workers, and number of their communities of each kind, the lowest
+ones."""
 
 CENTRES = np.array([0.15, 0.35, 0.5, 0.62, 0.74, 0.86, 0.95])
 """Mean accuracies of communities of workers, of two labels."""
@@ -36,10 +37,14 @@ SHARES = np.array([0.02, 0.06, 0.12, 0.20, 0.25, 0.22, 0.13])
 CONCENTRATION = 8.0
 """Number of answers that the prior of accuracies in a community is worth."""
 
+EVEN_SHARE, EVEN_CONCENTRATION = 0.5, 64.0
+"""Prior fraction of workers whose accuracy is about the same for all labels, and the concentration
+of their communities. The accuracies of the others follow the frequencies of the answers."""
+
 CONSTANT_SHARE, CONSTANT_RATE = 0.05, 0.96
 """Prior fraction of workers with a constant label, and how often they give it."""
 
-PRIOR_WORKERS, PRIOR_ACCURACIES, PRIOR_MISTAKES, PRIOR_TASKS = 10.0, 5.0, 30.0, 4.0
+PRIOR_WORKERS, PRIOR_ACCURACIES, PRIOR_MISTAKES, PRIOR_TASKS = 10.0, 5.0, 30.0, 2.0
 """Weights of priors: workers in communities, workers per community and label, mistakes per label,
 tasks per label."""
 
@@ -158,15 +163,24 @@ def normalised(counts: Floats) -> Floats:
 
 
 def prior_accuracies(guesses: Floats, accuracies: Floats = ACCURACIES) -> Floats:
-    """Return the prior of accuracies on a grid, shape (communities, labels, places)."""
+    """Return the prior of accuracies on a grid, shape (communities, labels, places).
+
+    The last half of the communities are those of workers with even accuracies.
+    """
+    even = np.full(len(guesses), 1.0 / len(guesses))
+    usual = _prior_of_kind(guesses, CONCENTRATION, accuracies)
+    return np.concatenate([usual, _prior_of_kind(even, EVEN_CONCENTRATION, accuracies)])
+
+
+def _prior_of_kind(guesses: Floats, concentration: float, accuracies: Floats) -> Floats:
     labels = max(len(guesses), 2)
     above = 1.0 / labels + (2.0 * CENTRES - 1.0) * (1.0 - 1.0 / labels)
     centres = np.where(CENTRES > 0.5, above, 2.0 * CENTRES / labels) if labels > 2 else CENTRES
     skill = ((centres - 1.0 / labels) / (1.0 - 1.0 / labels))[:, np.newaxis]
     means = np.where(skill >= 0, skill + (1.0 - skill) * guesses, (1.0 + skill) * guesses)
     means = np.clip(means, 0.01, 0.99)[:, :, np.newaxis]
-    shape = CONCENTRATION * means
-    rest = CONCENTRATION - shape
+    shape = concentration * means
+    rest = concentration - shape
     return normalised(accuracies ** (shape - 1.0) * (1.0 - accuracies) ** (rest - 1.0))
 
 
@@ -186,10 +200,11 @@ def accuracies_of_blocks(guesses: Floats, blocks: Blocks) -> Floats:
     usual = accuracies[:steps]
     found = np.concatenate([prior_accuracies(guesses[one], usual) for one in blocks], axis=1)
     found = np.concatenate([found, np.zeros((*found.shape[:2], low))], axis=2)
+    lowest = np.arange(len(found)) % len(CENTRES) < OPPOSED_COMMUNITIES
     for block in blocks:
         if len(guesses[block]) > 2:
-            found[:OPPOSED_COMMUNITIES, block, steps:] = found[:OPPOSED_COMMUNITIES, block, :low]
-            found[:OPPOSED_COMMUNITIES, block, :low] = 0.0
+            found[lowest, block, steps:] = found[lowest, block, :low]
+            found[lowest, block, :low] = 0.0
     return found
 
 
@@ -224,7 +239,8 @@ def prior_constants(labels: int) -> Floats:
 
 def prior_communities() -> Floats:
     """Return the prior fractions of workers in each community."""
-    return (1.0 - CONSTANT_SHARE) * SHARES
+    shares = np.concatenate([(1.0 - EVEN_SHARE) * SHARES, EVEN_SHARE * SHARES])
+    return (1.0 - CONSTANT_SHARE) * shares
 
 
 class PriorCounts(NamedTuple):

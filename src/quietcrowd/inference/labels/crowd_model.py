@@ -167,7 +167,7 @@ class CrowdModel(CategoricalModel[Any, StateT, TallyT], LearningModel[Any, State
             found.append(
                 f"Few answers: {summary.tasks:,} tasks with {summary.answers / summary.tasks:.1f} "
                 "answers each, of two labels. On simulated crowds of this size, errors of "
-                "MajorityVote (on the command line: --method majority) were smaller by .01 to .04. "
+                "MajorityVote (on the command line: --method majority) were smaller by up to .03. "
                 "On parts of real crowds they were larger as often as smaller."
             )
         return tuple(found)

@@ -10,7 +10,6 @@ from scipy import special
 from quietcrowd._core import weigh_workers
 from quietcrowd.inference import integer_sums
 from quietcrowd.inference.labels.crowd import (
-    CENTRES,
     FRACTION_BITS,
     LEAST,
     PRIOR_TASKS,
@@ -75,13 +74,10 @@ class CrowdSums(NamedTuple):
     accuracies: npt.NDArray[np.int64]
 
     @classmethod
-    def zeros(cls, labels: int, places: int) -> Self:
-        """Return empty sums."""
-        return cls(
-            np.zeros(len(CENTRES), np.int64),
-            np.zeros(labels, np.int64),
-            np.zeros((len(CENTRES), labels, places), np.int64),
-        )
+    def zeros(cls, state: Any) -> Self:
+        """Return empty sums, for a `CrowdState` or `SetState`."""
+        shapes = (getattr(state, name).shape for name in cls._fields)
+        return cls(*(np.zeros(shape, np.int64) for shape in shapes))
 
 
 @frozen(kw_only=True, eq=False)
@@ -107,8 +103,7 @@ def _weigh(
     shape = (reports.workers + 1, reports.reports, labels)
     log_odds, votes = np.empty(shape, np.int32), np.empty(shape, np.int32)
     constancy = np.empty(reports.workers + 1)
-    places = state.accuracies.shape[-1]
-    sums, aside = CrowdSums.zeros(labels, places), CrowdSums.zeros(labels, places)
+    sums, aside = CrowdSums.zeros(state), CrowdSums.zeros(state)
     nobody = np.zeros(labels * reports.reports, np.int64)
     evidence = 0
     for kind in range(len(reports.tables)):

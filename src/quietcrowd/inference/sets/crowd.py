@@ -297,7 +297,7 @@ def _look(
     constancy = np.empty(everybody)
     base, more = _constant_likelihoods(distribution)
     with_label, without = map(float, np.log(np.array([base + more, base])))
-    sums, aside = (CrowdSums.zeros(labels, len(ACCURACIES)) for _ in range(2))
+    sums, aside = CrowdSums.zeros(state), CrowdSums.zeros(state)
     evidence = 0
     nobody = np.zeros((1, nodes, labels), np.int64), np.zeros((1, labels), np.int64)
     known = (tally.counts, tally.held, units.summary.answers_per_worker, tally.bases)
