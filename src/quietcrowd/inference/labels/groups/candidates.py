@@ -21,6 +21,7 @@ NEARER = 0.75
 """The same of members if the source is often right, so that other workers agree with it too."""
 
 _DENSE, _FEW = 0.1, 60
+_FEW_PAIRS = 50_000  # products with a dense matrix would start threads, which takes longer
 _ROUNDS, _FACTORS, _MOST = 12, 4, 6
 
 
@@ -38,7 +39,7 @@ class Pairs(NamedTuple):
     def matrix(self, values: Floats, workers: int) -> Any:
         """Return a symmetric matrix of values of the pairs: sparse if few workers are a pair."""
         place, shape = (self.one, self.two), (workers, workers)
-        if workers > _FEW and 2 * len(values) < _DENSE * workers**2:
+        if workers > _FEW and len(values) < max(_FEW_PAIRS, _DENSE * workers**2 / 2):
             found: Any = sparse.csr_array((values, place), shape)
         else:
             found = np.zeros(shape)
@@ -86,12 +87,11 @@ def candidates(crowd: Crowd, free: Mask) -> list[tuple[Mask, Mask]]:
             break
     rest = (mean < far * level) & (amount > 0) & ~members
     score = level[:, 0] * np.sqrt(np.maximum((amount * members).sum(axis=1), 0.0))
-    sizes = members.sum(axis=1)
-    common = (members * 1.0) @ members.T
-    alike = common > 0.8 * (sizes[:, np.newaxis] + sizes - common)
     found: list[Any] = []
     for place in np.argsort(-score.round(6), kind="stable"):  # equal sets: the first
-        if sizes[place] >= LEAST_MEMBERS and not alike[place, found].any() and len(found) < _MOST:
+        one, others = members[place], members[found]
+        alike = (one & others).sum(axis=1) > 0.8 * (one | others).sum(axis=1)
+        if one.sum() >= LEAST_MEMBERS and not alike.any() and len(found) < _MOST:
             found.append(place)
     return [(members[place], rest[place]) for place in found]
 
