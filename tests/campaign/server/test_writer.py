@@ -374,7 +374,12 @@ def test_a_look_finds_damage_that_no_request_meets(start_server, monkeypatch):
         changed=lambda _: None,
     )
     keeper.close()
-    monkeypatch.setattr(Database, "is_intact", lambda one: setattr(one, "damage", "SQLITE_CORRUPT"))
+
+    def find_damage(database):
+        if threading.current_thread() is threading.main_thread():  # the server looks, too
+            database.damage = "SQLITE_CORRUPT"
+
+    monkeypatch.setattr(Database, "is_intact", find_damage)
     assert server.client().get("/readyz").status_code == 200
     keeper._checked = None
     keeper.look()
