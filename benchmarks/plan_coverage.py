@@ -1,8 +1,8 @@
 """How often the interval of a plan holds the error of a campaign: on drawn crowds, on real ones.
 
-``python benchmarks/plan_coverage.py drawn 200``, ``... pilot 1``, ``... unlike 60`` and
-``... inverse 10`` print tables; the last one compares the least epsilon for an error with the one
-that brute force finds.
+``python benchmarks/plan_coverage.py drawn 200``, ``... pilot 1``, ``... few 1``, ``... unlike 60``
+and ``... inverse 10`` print tables. ``few`` has pilots of 50 tasks. The last one compares the least
+epsilon for an error with the one that brute force finds.
 """
 
 import sys
@@ -97,7 +97,7 @@ def print_coverage(rows):
 
 SETS = ("duchenne", "dog", "web", "adult", "emotion", "weather_temperature")
 EPSILONS = (0.5, 1.0, 2.0, 5.0)
-PILOT, WORLDS = 0.1, 20
+PILOT, FEW, WORLDS = 0.1, 50, 20
 
 
 def part_of(answers, tasks):
@@ -106,13 +106,13 @@ def part_of(answers, tasks):
     return qc.Answers.from_frame(frame[frame["task"].isin(tasks)], answers.domain)
 
 
-def pilot_rows(name, draws):
+def pilot_rows(name, draws, tasks=None):
     """Return one row per draw, epsilon and kind of pilot: the error, and the plan's interval."""
     crowd = qc.load_dataset(name)
     for draw in range(draws):
         for epsilon in EPSILONS:
             for kind in ("plain", "reports"):
-                yield name, kind, epsilon, *by_pilot(crowd, draw, epsilon, kind)
+                yield name, kind, epsilon, *by_pilot(crowd, draw, epsilon, kind, tasks)
 
 
 def unlike_rows(crowds):
@@ -124,11 +124,11 @@ def unlike_rows(crowds):
             yield "labels" if labels else "numbers", "reports", epsilon, *found
 
 
-def by_pilot(crowd, seed, epsilon, kind):
+def by_pilot(crowd, seed, epsilon, kind, tasks=None):
     """Return the error of a crowd, and the plan's interval by a pilot: low, expected, high.
 
-    A pilot is all answers to a tenth of the tasks; its truths are not used. The error is that of
-    all tasks with known truths.
+    A pilot is all answers to a tenth of the tasks, unless their number is given; its truths are not
+    used. The error is that of all tasks with known truths.
     """
     answers, known = crowd.answers, len(crowd.truths)
     labels = not isinstance(answers.domain, qc.Interval)
@@ -137,7 +137,8 @@ def by_pilot(crowd, seed, epsilon, kind):
     each = min(max(1, round(len(answers) / workers)), len(ids))
     size = CrowdSize(tasks=len(ids), workers=workers, answers=each)
     rng = np.random.default_rng((seed, 1))
-    pilot = part_of(answers, rng.choice(ids, max(10, int(PILOT * len(ids))), replace=False))
+    tasks = tasks or max(10, int(PILOT * len(ids)))
+    pilot = part_of(answers, rng.choice(ids, tasks, replace=False))
     mechanism = mechanism_for(answers.domain, epsilon)
     outcome = simulate(crowd, mechanism, (seed, 2))
     if kind == "reports":
@@ -222,5 +223,5 @@ if __name__ == "__main__":
             print(*(f"{x:.3f}" if isinstance(x, float) else x for x in row), flush=True)
     else:
         for each in sys.argv[3:] or SETS:
-            for row in pilot_rows(each, int(sys.argv[2])):
+            for row in pilot_rows(each, int(sys.argv[2]), FEW if sys.argv[1] == "few" else None):
                 print(*(f"{x:.3f}" if isinstance(x, float) else x for x in row), flush=True)
