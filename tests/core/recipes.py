@@ -111,6 +111,7 @@ def set_cavities(rng):
 @recipe
 def weigh_workers(rng):
     channels, labels, places, reports, communities = map(int, rng.integers(1, 5, 5))
+    labels = int(rng.choice([labels, 17]))
     workers = int(rng.integers(0, 70))
     crowd = test_label_crowd.draw_crowd(rng, channels, labels, places, reports, communities)
     counts = test_label_crowd.draw_counts(rng, workers, reports, labels)
