@@ -228,39 +228,39 @@ struct LabelCrowd {
                 if (read_record(counts + (worker_at(lane) * block.reports + report) * block.labels, inverse))
                     count_mistakes_of(report, unit);
         }
-        for (i64 law = 0; !many && law < parts - 1; law++)
+        for (i64 which = 0; !many && which < parts - 1; which++)
             for (i64 channel = 0; channel < block.channels; channel++)
                 for (i64 report = 0; report < block.reports; report++) {
                     double* wrong = odds;
                     for (i64 i = 0; i < block.labels * B; i++) wrong[i] = 0.0;
                     for (i64 place = 0; place < block.places; place++)
-                        if (share_mistakes(law, channel, report, place))
+                        if (share_mistakes(which, channel, report, place))
                             for (i64 label = 0; label < block.labels; label++)
                                 add_rows<B>(wrong + label * B, block.likely_at(channel, label) + place * B, 1, shares + label);
                     for (i64 label = 0; label < block.labels; label++)
-                        Plain::add_to(&mistaken[law][channel][report][label],
+                        Plain::add_to(&mistaken[which][channel][report][label],
                                       sum_of<B>(wrong + label * B, block.record(label, report), unit));
                 }
     }
     QC_FN void count_mistakes_of(i64 report, double unit) {
         double* QC_RESTRICT wrong = always;
-        for (i64 law = 0; law < parts - 1; law++)
+        for (i64 which = 0; which < parts - 1; which++)
             for (i64 channel = 0; channel < block.channels; channel++) {
                 for (i64 label = 0; label < block.labels; label++) wrong[label] = 0.0;
                 for (i64 place = 0; place < block.places; place++)
-                    if (share_mistakes(law, channel, report, place))
+                    if (share_mistakes(which, channel, report, place))
                         add_products(wrong, likely + channel * row_size + place * block.labels, shares);
-                i64* QC_RESTRICT to = mistaken[law][channel][report].data;
+                i64* QC_RESTRICT to = mistaken[which][channel][report].data;
                 for (i64 label = 0; label < block.labels; label++)
                     to[label] = add(to[label], to_integer(wrong[label] * row[label] * unit));
             }
     }
     // Fills in, for each label, how much of the probability of a report is of a part of wrong answers.
-    QC_FN bool share_mistakes(i64 law, i64 channel, i64 report, i64 place) {
-        const double weight = crowd.mixture[1 + law][place];
+    QC_FN bool share_mistakes(i64 which, i64 channel, i64 report, i64 place) {
+        const double weight = crowd.mixture[1 + which][place];
         if (weight == 0.0) return false;
         mix(channel, report, place, shares);
-        const double* QC_RESTRICT part = crowd.parts[1 + law][channel][report].data;
+        const double* QC_RESTRICT part = crowd.parts[1 + which][channel][report].data;
         double* QC_RESTRICT to = shares;
         for (i64 label = 0; label < block.labels; label++) to[label] = weight * part[label] / at_least(to[label]);
         return true;

@@ -51,7 +51,7 @@ class Crowd(NamedTuple):
         """Return contiguous arrays for the workers of a kind."""
         tables = reports.tables[kind]
         right, opposed = Grid.of(reports.labels)
-        wrong = [np.where(opposed == law, 1.0 - right, 0.0) for law in (False, True)]
+        wrong = [np.where(opposed == which, 1.0 - right, 0.0) for which in (False, True)]
         parts = np.stack([tables, *(state.mistakes[:, np.newaxis] @ tables)])
         constants = constant_answers(reports.labels, reports.blocks) @ tables
         found = (
@@ -152,9 +152,9 @@ def _learned_mistakes(
     expected = np.swapaxes(mistaken / reports.report_unit, 3, 4)
     back = np.swapaxes(reports.tables, 2, 3)
     learned = []
-    for law, mistakes in enumerate(state.mistakes):
+    for which, mistakes in enumerate(state.mistakes):
         part = np.maximum(mistakes @ reports.tables, LEAST)
-        by_answer = ((expected[:, law] / part) @ back).sum(axis=(0, 1))
+        by_answer = ((expected[:, which] / part) @ back).sum(axis=(0, 1))
         learned.append(normalised(mistakes * by_answer + prior))
     return np.stack(learned)
 
