@@ -495,7 +495,7 @@ def test_what_it_cannot_read_or_hold_is_refused(monkeypatch):
     laplace = qc.LaplaceMechanism(domain=qc.Interval(low=0, high=1), epsilon=1.0, fill=None)
     with pytest.raises(AnswerError, match="NoiseAware needs labels"):
         check_has_table(laplace)
-    monkeypatch.setattr(noise_aware_labels, "MOST_LAWS", 24 * 3 * 3 * 9 - 1)
+    monkeypatch.setattr(noise_aware_labels, "MOST_PROBABILITIES", 24 * 3 * 3 * 9 - 1)
     qc.NoiseAware(max_iter=1).fit(reported(CROWD, "one layer"))
     with pytest.raises(ParameterError, match=r"3 labels and 3 kinds of reports need 9 tables"):
         qc.NoiseAware().fit(reported(CROWD, "flips"))

@@ -145,14 +145,14 @@ class CrowdState(State):
         )
 
 
-def mean_accuracy(state: Any) -> float:
+def mean_accuracy(state: Any, grid: Floats) -> float:
     """Return how often workers agree with the apparent truth, except those with constant labels.
 
-    It is rounded, so that the order of the labels has no effect.
+    `grid` has the accuracies to which `state.accuracies` gives probabilities. The mean is rounded,
+    so that the order of the labels has no effect.
     """
     frequencies = normalised(np.exp(state.log_priors / integer_sums.ONE))
-    sets = state.accuracies.shape[-1] == ACCURACY_STEPS
-    each = state.accuracies @ (ACCURACIES if sets else Grid.of(len(state.guesses)).accuracies)
+    each = state.accuracies @ grid
     return round(float(normalised(state.communities) @ each @ frequencies), 6)
 
 

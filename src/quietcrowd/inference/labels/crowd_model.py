@@ -103,6 +103,11 @@ class CrowdModel(CategoricalModel[Any, StateT, TallyT], LearningModel[Any, State
         return self.posterior(partition, slope_only)
 
     @property
+    @abstractmethod
+    def accuracy_grid(self) -> Floats:
+        """Accuracies to which the state gives probabilities."""
+
+    @property
     def first_map(self) -> TruthMap:
         """The map before the first update."""
         labels = self.summary.labels
@@ -124,7 +129,7 @@ class CrowdModel(CategoricalModel[Any, StateT, TallyT], LearningModel[Any, State
         if logs is None:
             logs = known.log_likelihood(summary.labels)
         answers = summary.answers / summary.tasks * self.accuracies.kept
-        prior = log_prior(answers, mean_accuracy(learned))
+        prior = log_prior(answers, mean_accuracy(learned, self.accuracy_grid))
         changed: StateT = evolve(
             learned, truth_map=learn_map(learned.truth_map, known, logs, prior)
         )

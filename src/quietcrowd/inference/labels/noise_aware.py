@@ -45,7 +45,7 @@ from quietcrowd.inference.task_estimates import LabelEstimates
 HEARD_ONE = 2.0**20
 """Representation of a message of 1."""
 
-MOST_LAWS = 2**24
+MOST_PROBABILITIES = 2**24
 """Largest number of cells in the distributions of reports: 128 MiB, in several arrays."""
 
 _LARGEST_LOG = 64.0
@@ -67,6 +67,12 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
     def reports(self) -> WorkerReports:
         """Distributions of the workers' reports."""
         return WorkerReports.of(self.summary)
+
+    @cached_property
+    @override
+    def accuracy_grid(self) -> npt.NDArray[np.float64]:
+        """Accuracies to which the state gives probabilities, those of opposed workers last."""
+        return Grid.of(self.summary.labels).accuracies
 
     @override
     def first_state(self, tally: CrowdTally) -> CrowdState:
@@ -229,15 +235,15 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
                 distribution.tables.shape[2] - null,
                 len(distribution.tables) * (KINDS if null else 1),
             )
-        places = len(Grid.of(labels).accuracies)
-        if distributions * labels * places * reports > MOST_LAWS:
+        places = len(self.accuracy_grid)
+        if distributions * labels * places * reports > MOST_PROBABILITIES:
             raise ParameterError(
                 "inference.channels-too-many",
                 labels=labels,
                 reports=reports,
                 tables=distributions,
                 cells=labels * places * reports,
-                most_distributions=MOST_LAWS,
+                most_distributions=MOST_PROBABILITIES,
                 advice=self._advice,
             )
         if (summary.workers + 1) * reports * labels > MOST_CELLS:

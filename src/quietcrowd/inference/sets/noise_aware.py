@@ -15,6 +15,7 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference import integer_sums
 from quietcrowd.inference.further_report import FurtherSet
 from quietcrowd.inference.labels.confusion import MOST_CELLS
+from quietcrowd.inference.labels.crowd import ACCURACIES
 from quietcrowd.inference.labels.crowd_model import CrowdModel, compared_in
 from quietcrowd.inference.labels.flags import honest_flags
 from quietcrowd.inference.labels.reports import CrowdUnits
@@ -49,6 +50,12 @@ class SetModel(CrowdModel[SetState, SetTally]):
         assert channel is not None
         assert channel.sets is not None
         return channel.sets
+
+    @property
+    @override
+    def accuracy_grid(self) -> npt.NDArray[np.float64]:
+        """Accuracies to which the state gives probabilities."""
+        return ACCURACIES
 
     @cached_property
     def units(self) -> CrowdUnits:
