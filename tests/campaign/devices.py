@@ -88,6 +88,7 @@ class Fake(httpx.BaseTransport):
         allotment: str | None = None,
         requester_id: str | None = REQUESTER,
         as_of: str | None = None,
+        drafts: bool | None = None,
     ) -> "Fake":
         """Return the server of a campaign; `data` is what its tasks show, or nothing.
 
@@ -110,6 +111,7 @@ class Fake(httpx.BaseTransport):
             promises=None if promises is None else Promises(**{**PROMISES, **promises}),
             requester_id=None if promises is None else requester_id,
             as_of=as_of,
+            drafts=drafts,
         )
         public = {"state": "open", "join_mode": "open", "config_hash": built.hash.hex()}
         names = ("task_id", "task", "data")

@@ -121,6 +121,10 @@ VALID = {
     "of the first version": campaign_of(LABEL, promises=None),
     "of the second version": campaign_of(LABEL, requester_id=None),
     "of the third version": campaign_of(LABEL, answers=2, allotment="random", requester_id=None),
+    "of the fifth version": campaign_of(LABEL, drafts=True),
+    "of the fifth version, for a day, handed out, without drafts": campaign_of(
+        LABEL, as_of="2026-12-01", answers=2, allotment="random", drafts=False
+    ),
     "about a day": campaign_of(LABEL, as_of="2026-12-01"),
     "about a day, some of five tasks handed out": campaign_of(
         LABEL, answers=2, allotment="random", as_of="2024-02-29"
@@ -213,7 +217,13 @@ TAMPERED = {
     **{f"{name} is null": ("one-layer", changed([name], None)) for name in MEMBERS},
     "a member more": ("one-layer", lambda config: config.update(more=1)),
     "another version": ("one-layer", changed(["version"], 3)),
-    "a newer version": ("one-layer", changed(["version"], 5)),
+    "a newer version": ("one-layer", changed(["version"], 6)),
+    "of the newest version, without a word on drafts": ("one-layer", changed(["version"], 5)),
+    **{
+        f"drafts are {drafts}": ("of the fifth version", changed(["drafts"], drafts))
+        for drafts in (None, 1, "yes")
+    },
+    "drafts in another version": ("one-layer", lambda config: config.update(drafts=True)),
     "a requester without an id": ("one-layer", changed(["requester_id"], "a")),
     "another requester, in another version": (
         "of the second version",
@@ -296,7 +306,7 @@ TAMPERED = {
             "in another way than is said": changed(["allotment"], "suggested"),
             "null": changed(["allotment"], None),
             "of an older version": changed(["version"], 3),
-            "of a newer version": changed(["version"], 5),
+            "of a newer version": changed(["version"], 6),
             "to more than one list": changed(["allotment"], ["random"]),
             "more each": changed(["answers_per_participant"], 3),
             "less said": lambda config: config["consent"].pop(-4),

@@ -225,7 +225,7 @@ def test_the_configuration_says_so_and_drafts_can_be_changed(server):
     change(answers_per_participant=2).raise_for_status()
     desk.client.post(f"{url}/open").raise_for_status()
     config = desk.guest(draft["id"]).config
-    assert (config["version"], config["allotment"]) == (4, "random")
+    assert (config["version"], config["allotment"]) == (5, "random")
     assert config["guarantee"]["worker_epsilon"] == pytest.approx(2)
     assert sum("2 of the 3 questions" in one for one in config["consent"]) == 1
     check_problem(change(allotment=None), 409, "campaign-open")

@@ -71,6 +71,8 @@ def test_the_hash_covers_all_that_is_agreed_to():
         build(requester_id=32 * "b"),
         build(requester_id=32 * "a", as_of="2026-12-01"),
         build(requester_id=32 * "a", as_of="2026-12-02"),
+        build(requester_id=32 * "a", drafts=True),
+        build(requester_id=32 * "a", drafts=False),
         *(build(promises=Promises(**{**PROMISES, name: other})) for name, other in OTHERS.items()),
         build(tasks=TASKS[:3]),
         build(tasks=[*TASKS[:3], (*TASKS[3][:2], {"question": "!"})]),

@@ -162,7 +162,7 @@ def loss_inputs():
     ]
 
 
-NAMED = {"requester_id": 32 * "a", "as_of": "2026-12-01"}
+NAMED = {"requester_id": 32 * "a", "as_of": "2026-12-01", "drafts": True}
 """Members of a configuration of the newest version."""
 
 

@@ -236,6 +236,18 @@ def test_tasks_come_from_files_of_several_formats(run, at_desk, tmp_path, name, 
     ]
 
 
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [([], True), (["--no-drafts"], False), (["--open-to-all", "--drafts"], True)],
+)
+def test_a_requester_says_whether_devices_may_keep_drafts(run, at_desk, tmp_path, words, kept):
+    (tmp_path / "t.csv").write_text(TASKS)
+    given = ("--tasks", tmp_path / "t.csv", "--labels", "no,yes", *words)
+    status, one, errors = run("campaign", "create", "T", *given)
+    assert status == 0, errors
+    assert at_desk.client.get(f"/campaigns/{one}").json()["drafts"] is kept
+
+
 @pytest.mark.parametrize(("epsilon", "told"), [(0, True), (0.1, False)])
 def test_a_campaign_that_can_find_nothing_is_told(run, at_desk, tmp_path, epsilon, told):
     (tmp_path / "t.csv").write_text(TASKS)

@@ -19,6 +19,7 @@ from quietcrowd.campaign.terms.channels import usable_mechanism
 from quietcrowd.campaign.terms.configuration import (
     ALLOTTING_VERSION,
     FIRST_VERSION,
+    NAMING_VERSION,
     VERSION,
     agreed_sentences,
     campaign_guarantee,
@@ -55,9 +56,9 @@ class Terms:
     `allotment`, each worker is assigned exactly that many tasks. At most `linked` of them share one
     fact, such as answers to copies of a question. `total_epsilon` is the claimed loss of all
     answers if it depends on the tasks; `read_tasks` verifies it. `as_of` is the day that all
-    questions are about, such as 2026-12-01. `closes_on` is the last day (UTC) on which the server
-    accepts reports, which it does not promise. Older campaign versions have no `promises` or
-    `requester_id`.
+    questions are about, such as 2026-12-01. `drafts` states whether devices may keep unsent
+    answers. `closes_on` is the last day (UTC) on which the server accepts reports, which it does
+    not promise. Older campaign versions have no `promises`, `requester_id` or `drafts`.
     """
 
     campaign: str
@@ -76,6 +77,7 @@ class Terms:
     allotment: Allotment | None = None
     requester_id: str | None = None
     as_of: str | None = None
+    drafts: bool | None = None
     closes_on: str | None = None
 
     @property
@@ -105,13 +107,14 @@ class Terms:
         if not isinstance(config, dict) or _hash(config) != config_hash:
             raise CampaignError("campaign.configuration-hash-differs")
         _check_members(config, campaign)
-        requester_id, as_of = _identity(config)
+        requester_id, as_of, drafts = _identity(config)
         stated: dict[str, Any] = {
             **{name: config[name] for name in _SHARED},
             "answers": config["answers_per_participant"],
             "promises": _promises(config),
             "requester_id": requester_id,
             "as_of": as_of,
+            "drafts": drafts,
         }
         try:
             mechanism = usable_mechanism(config["mechanism"])
@@ -152,9 +155,11 @@ def _check_members(config: Mapping[str, Any], campaign: str) -> None:
     wrong = [name for name, kind in _MEMBERS.items() if type(config.get(name)) is not kind]
     if wrong:
         raise CampaignError("campaign.statement-invalid", members=", ".join(wrong))
-    requester_id, as_of = _identity(config)
-    if config.get("version") == VERSION and not _is_id(requester_id):
+    requester_id, as_of, drafts = _identity(config)
+    if _names_requester(config) and not _is_id(requester_id):
         raise CampaignError("campaign.requester-id-missing")
+    if config.get("version") == VERSION and not isinstance(drafts, bool):
+        raise CampaignError("campaign.statement-invalid", members="drafts")
     try:
         if as_of is not None:
             check_as_of(as_of)
@@ -177,11 +182,16 @@ def _check_members(config: Mapping[str, Any], campaign: str) -> None:
         )
 
 
-def _identity(config: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Return the requester's id and the day of the questions, which older versions lack."""
-    if config.get("version") != VERSION:
-        return None, None
-    return config.get("requester_id"), config.get("as_of")
+def _names_requester(config: Mapping[str, Any]) -> bool:
+    return config.get("version") in (NAMING_VERSION, VERSION)
+
+
+def _identity(config: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+    """Return the requester's id, the day and `drafts`, which older versions lack."""
+    if not _names_requester(config):
+        return None, None, None
+    drafts = config.get("drafts") if config.get("version") == VERSION else None
+    return config.get("requester_id"), config.get("as_of"), drafts
 
 
 def _promises(config: Mapping[str, Any]) -> Promises | None:
@@ -195,7 +205,7 @@ def _promises(config: Mapping[str, Any]) -> Promises | None:
 
 def _allotment(config: Mapping[str, Any], mechanism: Mechanism) -> Allotment | None:
     version = config.get("version")
-    if version != ALLOTTING_VERSION and not (version == VERSION and "allotment" in config):
+    if version != ALLOTTING_VERSION and not (_names_requester(config) and "allotment" in config):
         return None
     answers, tasks = config["answers_per_participant"], config["tasks"]
     kind = config.get("allotment") or ""

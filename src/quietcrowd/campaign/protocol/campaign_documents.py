@@ -82,6 +82,10 @@ class CampaignDraft(Request):
     completion_code: CompletionCode | None = None
     closes_on: Day | None = None
     as_of: AsOf | None = None
+    drafts: bool | None = Field(
+        default=None,
+        description="Whether devices may keep unsent answers; null: only with invites.",
+    )
 
 
 class CampaignChange(Request):
@@ -102,6 +106,7 @@ class CampaignChange(Request):
     completion_code: CompletionCode | None = None
     closes_on: Day | None = None
     as_of: AsOf | None = None
+    drafts: bool | None = None
 
 
 class CampaignDocument(BaseModel):
@@ -136,6 +141,7 @@ class CampaignDocument(BaseModel):
     closes_on: Day | None
     as_of: AsOf | None
     allotment: Allotted
+    drafts: bool | None = Field(description="Null in campaigns of an older version.")
 
 
 class CampaignPage(BaseModel):

@@ -83,6 +83,7 @@ def fixed_configuration(row: Any, tasks: Sequence[Any]) -> Configuration:
             allotment=row.allotment,
             requester_id=row.requester_id.hex(),
             as_of=row.as_of,
+            drafts=row.join_mode == "invite" if row.drafts is None else bool(row.drafts),
         )
     except QuietcrowdError as error:
         raise ProblemError(

@@ -129,6 +129,7 @@ campaign = _table(
     *(_counted(name, 0) for name in ("tasks", "joined", "crowded", "exclusions")),
     Column("allotment", Text),
     Column("as_of", Text),
+    Column("drafts", WHOLE),
 )
 
 

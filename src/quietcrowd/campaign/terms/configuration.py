@@ -21,9 +21,9 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, finite_loss
 
-FIRST_VERSION, PROMISING_VERSION, ALLOTTING_VERSION, VERSION = 1, 2, 3, 4
-"""Versions 1 to 4; only the last is written. Version 1 has no promises, versions 1 and 2 assign no
-tasks, and only version 4 has the requester's id."""
+FIRST_VERSION, PROMISING_VERSION, ALLOTTING_VERSION, NAMING_VERSION, VERSION = 1, 2, 3, 4, 5
+"""Versions 1 to 5; only the last is written. Version 1 has no promises, and versions 1 and 2 assign
+no tasks. Version 4 adds the requester's id, version 5 whether devices may keep drafts."""
 
 _DAY = re.compile(r"[1-9]\d{3}-\d{2}-\d{2}", re.ASCII)
 
@@ -49,12 +49,14 @@ def build_configuration(
     allotment: str | None = None,
     requester_id: str | None = None,
     as_of: str | None = None,
+    drafts: bool | None = None,
 ) -> Configuration:
     """Build the configuration of a campaign, or raise `ParameterError` or `FormatError`.
 
     `tasks` are ordered by id. `answers` limits a worker's answers (None for all tasks), or is the
     number of tasks assigned to a worker. `linked` limits the answers that share one fact; the
     default is the result of `largest_group`. `as_of` is the day that all questions refer to.
+    `drafts` states whether devices may keep unsent answers; None writes an older version.
     """
     if not tasks:
         raise ParameterError("campaign.no-task")
@@ -77,6 +79,7 @@ def build_configuration(
             allotment=handed_out,
             requester_id=requester_id,
             as_of=as_of,
+            drafts=drafts,
         )
     )
     return Configuration(text=text, hash=hashlib.sha256(text).digest())
@@ -144,13 +147,14 @@ def describe_campaign(
     allotment: Allotment | None,
     requester_id: str | None,
     as_of: str | None,
+    drafts: bool | None,
 ) -> dict[str, Any]:
     """Return the content of a configuration; for parameters see `build_configuration`."""
     if as_of is not None:
         check_as_of(as_of)
     guarantee = campaign_guarantee(mechanism, answers, linked, tasks, total_epsilon)
     return {
-        "version": _version(promises, allotment, requester_id),
+        "version": _version(promises, allotment, requester_id, drafts),
         "campaign": campaign,
         "title": title,
         "description": description,
@@ -165,15 +169,21 @@ def describe_campaign(
         **({} if allotment is None else {"allotment": allotment.kind}),
         **({} if requester_id is None else {"requester_id": requester_id}),
         **({} if as_of is None else {"as_of": as_of}),
+        **({} if drafts is None else {"drafts": drafts}),
         **_privacy(guarantee, promises, allotment, as_of),
     }
 
 
 def _version(
-    promises: Promises | None, allotment: Allotment | None, requester_id: str | None
+    promises: Promises | None,
+    allotment: Allotment | None,
+    requester_id: str | None,
+    drafts: bool | None,
 ) -> int:
-    if requester_id is not None:
+    if drafts is not None:
         return VERSION
+    if requester_id is not None:
+        return NAMING_VERSION
     if allotment is not None:
         return ALLOTTING_VERSION
     return FIRST_VERSION if promises is None else PROMISING_VERSION

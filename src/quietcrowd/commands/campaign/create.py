@@ -176,6 +176,11 @@ class Create(Privacy, PossibleAnswers, WorkerOptions, Promises, OnServer):
         "day, or no day, get fresh noise.",
         default=None,
     )
+    drafts: bool | None = option(
+        "--drafts/--no-drafts",
+        help="Let devices keep unsent answers. Default: only with invites.",
+        default=None,
+    )
     planned: bool = option(
         "--plan",
         help="First print the expected error with --max-workers, as quietcrowd plan does.",
@@ -273,6 +278,7 @@ class Create(Privacy, PossibleAnswers, WorkerOptions, Promises, OnServer):
             "completion_code": self.completion_code,
             "closes_on": self.closes_on,
             "as_of": self.as_of,
+            "drafts": self.drafts,
         }
 
     def _send(self, body: dict[str, Any], images: TaskImages, rows: list[TaskRow]) -> str:

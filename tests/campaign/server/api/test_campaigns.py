@@ -73,6 +73,7 @@ def test_every_mechanism_can_be_chosen(desk, name):
         ({"as_of": "0999-01-01"}, "/as_of"),
         ({"as_of": "20261201"}, "/as_of"),
         ({"as_of": 20261201}, "/as_of"),
+        ({"drafts": 1}, "/drafts"),
         ({"secret": 1}, ""),
     ],
 )
@@ -328,7 +329,7 @@ def test_nothing_opens_before_it_says_who_asks_and_what_for(desk, name):
     assert (changed[name], changed["at_least"]) == ("Told", 7)
     assert desk.client.post(f"{url}/open").json()[name] == "Told"
     config = desk.client.get(f"/public{url}").json()["config"]
-    assert (config["version"], config[name], config["at_least"]) == (4, "Told", 7)
+    assert (config["version"], config[name], config["at_least"]) == (5, "Told", 7)
 
 
 def test_at_least_five_workers_are_shown_together_unless_a_draft_says_otherwise(desk):
@@ -347,6 +348,27 @@ def test_what_no_page_can_randomise_with_is_refused_with_the_way_out(desk, varia
     [rule] = check_problem(answer, 422, "validation")["errors"]
     assert rule["pointer"] == "/mechanism"
     assert rule["message"].endswith('Take variant "fill" or "statistics".')
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ({}, True),
+        ({"drafts": False}, False),
+        ({"join_mode": "open"}, False),
+        ({"join_mode": "open", "drafts": True}, True),
+    ],
+)
+def test_devices_may_keep_drafts_if_the_requester_says_so(desk, said, kept):
+    made = desk.draft(**said)
+    url = f"/campaigns/{made['id']}"
+    assert made["drafts"] is kept
+    etag = {"If-Match": '"1"'}
+    assert desk.client.patch(url, json={"drafts": None}, headers=etag).status_code == 422
+    changed = desk.client.patch(url, json={"drafts": not kept}, headers=etag).raise_for_status()
+    assert changed.json()["drafts"] is not kept
+    opened = desk.client.get(f"/public/campaigns/{desk.campaign(**said)}/config").json()
+    assert (opened["version"], opened["drafts"]) == (5, kept)
 
 
 def test_a_completion_code_can_be_changed_while_a_campaign_is_a_draft(desk):

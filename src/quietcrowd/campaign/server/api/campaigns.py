@@ -68,7 +68,7 @@ router = APIRouter(prefix=f"{PREFIX}/campaigns", tags=["campaigns"])
 _FIXED = frozenset(
     {
         *("title", "description", "answers_per_participant", "allotment", "linked"),
-        *("completion_code", "as_of"),
+        *("completion_code", "as_of", "drafts"),
         *PROMISED,
     }
 )
@@ -180,8 +180,10 @@ def create_campaign(
     _check_day(draft.closes_on, service.clock())
     _check_as_of(draft.as_of)
     campaign = new_id()
+    keeps = draft.join_mode == "invite" if draft.drafts is None else draft.drafts
     row = {
         **draft.model_dump(exclude={"requester"}),
+        "drafts": int(keeps),
         "id": campaign,
         "requester_id": requester,
         "requester_name": draft.requester,
@@ -284,9 +286,11 @@ def change_campaign(
 def _changed_values(change: CampaignChange) -> tuple[dict[str, Any], FittingMethod | None]:
     """Return the changes in stored form, and the new method, if any."""
     values: dict[str, Any] = {name: getattr(change, name) for name in change.model_fields_set}
-    for name in ("title", "description", *PROMISED):
+    for name in ("title", "description", "drafts", *PROMISED):
         if name in values and values[name] is None:
             raise _invalid(name, "It must not be null.")
+    if "drafts" in values:
+        values["drafts"] = int(values["drafts"])
     if "requester" in values:
         values["requester_name"] = values.pop("requester")
     method, text = _read_method(change.method)

@@ -33,6 +33,7 @@ const PROMISES = Object.freeze({
 
 const HANDED_OUT = Object.freeze({ allotment: (value) => ["random", "suggested"].includes(value) });
 const NAMED = Object.freeze({ requester_id: (value) => isText(value) && HEX_ID.test(value) });
+const KEEPING = Object.freeze({ drafts: (value) => typeof value === "boolean" });
 const DATED = Object.freeze({ as_of: isDay });
 
 const FIGURES = Object.freeze({
@@ -90,7 +91,7 @@ export async function readTerms(text, { campaign, configHash, english }) {
   const isHandedOut = Object.hasOwn(kinds, "allotment");
   const allotment = isHandedOut ? { kind: config.allotment, answers, tasks } : null;
   refuseUnless(!allotment || !reportsAll(config), "counts");
-  const { requester_id: requesterId = null, as_of: asOf = null } = config;
+  const { requester_id: requesterId = null, as_of: asOf = null, drafts = null } = config;
   const consent = consentSentences(guarantee, promises, english, allotment, asOf);
   const lost = { guarantee: figuresOf(guarantee, config, english), consent };
   const isSaid = !differing(config, lost).length;
@@ -99,7 +100,7 @@ export async function readTerms(text, { campaign, configHash, english }) {
     ...{ campaign, title: config.title, description: config.description },
     ...{ mechanism, channel, report },
     ...{ answers, linked: config.linked, tasks, tasksHash: config.tasks_hash },
-    ...{ configHash, guarantee, promises, allotment, requesterId, asOf },
+    ...{ configHash, guarantee, promises, allotment, requesterId, asOf, drafts },
   };
 }
 
@@ -108,7 +109,8 @@ function kindsOf(config) {
   const maybe = { ...HANDED_OUT, ...DATED };
   const there = Object.keys(maybe).filter((name) => Object.hasOwn(config, name));
   const latest = Object.fromEntries(there.map((name) => [name, maybe[name]]));
-  const more = [{}, {}, HANDED_OUT, { ...NAMED, ...latest }][config.version - 1];
+  const named = { ...NAMED, ...latest };
+  const more = [{}, {}, HANDED_OUT, named, { ...named, ...KEEPING }][config.version - 1];
   return { version: isCount, ...MEMBERS, ...(config.version === 1 ? {} : PROMISES), ...more };
 }
 
@@ -131,7 +133,7 @@ function differing(config, expected) {
 
 function checkMembers(config, campaign) {
   refuseUnless(isObject(config), "config");
-  refuseUnless([1, 2, 3, 4].includes(config.version), "version");
+  refuseUnless([1, 2, 3, 4, 5].includes(config.version), "version");
   const kinds = kindsOf(config);
   const names = Object.keys(kinds).filter((name) => !kinds[name](config[name]));
   refuseUnless(!names.length, "members", { names: names.join(", ") });
