@@ -194,8 +194,7 @@ def test_nothing_of_the_workers_is_left():
         "counts",
         "mechanism",
         "simulated",
-        "_chances",
-        "_inverse",
+        "_decoder",
         "shares",
     }
     assert list(found.to_frame().columns) == ["label", "share", "standard_error", "low", "high"]

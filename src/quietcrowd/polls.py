@@ -23,6 +23,7 @@ from quietcrowd.privacy.rounding import show_loss
 from quietcrowd.privacy.shuffling import KeepOrReplace, ShuffledLoss, fewest_others, shuffled_loss
 from quietcrowd.privacy.tails import tail_at
 from quietcrowd.report_domains import OrNull, sets_with
+from quietcrowd.survey import Decoder
 from quietcrowd.validation import check_proportion, check_whole
 
 _WIDTH = NormalDist().inv_cdf(0.975)
@@ -56,27 +57,15 @@ class PollResult:
         return int(self.counts.sum()) // (1 if sets is None else sets.members)
 
     @cached_property
-    def _chances(self) -> Floats:
-        """Probability that a report adds to each count, by answer, shape (answers, counts)."""
-        channel = self.mechanism.channel
-        if channel.sets is not None:
-            held, other = float(channel.sets.held), float(channel.sets.held_other)
-            same = np.eye(channel.sets.labels, dtype=bool)
-            return np.where(same, held, other)
-        assert channel.probabilities is not None  # `poll` refuses others
-        return channel.probabilities
-
-    @cached_property
-    def _inverse(self) -> Floats:
-        """A matrix G, shape (counts, answers), with ``chances @ G = 1``."""
-        found: Floats = np.linalg.pinv(self._chances).astype(np.float64)
+    def _decoder(self) -> Decoder:
+        found = Decoder.of(self.mechanism.channel)
+        assert found is not None  # `poll` refuses others
         return found
 
     @cached_property
     def shares(self) -> Floats:
         """Unbiased frequencies of answers, shape (answers,); some may be below 0 or above 1."""
-        found: Floats = (self.counts / self.workers) @ self._inverse
-        return found
+        return self._decoder.shares(self.counts)
 
     @cached_property
     def standard_errors(self) -> Floats:
@@ -86,16 +75,7 @@ class PollResult:
         """
         inside = np.clip(self.shares, 0.0, 1.0)
         inside /= inside.sum()
-        sets = self.mechanism.channel.sets
-        if sets is not None:
-            own, other = float(sets.held), float(sets.held_other)
-            # one set adds to several counts, but at most 1 to each
-            noise = inside * own * (1 - own) + (1 - inside) * other * (1 - other)
-            variances = noise / (own - other) ** 2
-        else:
-            reported = inside @ self._chances
-            second = self._inverse.T @ (reported[:, np.newaxis] * self._inverse)
-            variances = np.diag(second) - inside  # chances @ inverse is 1
+        variances = inside @ self._decoder.second_moments - inside
         errors: Floats = np.sqrt(np.maximum(variances, 0.0) / self.workers)
         return errors
 
@@ -106,7 +86,7 @@ class PollResult:
         if sets is not None:
             apart = 1 / float(sets.held - sets.held_other)
             return np.full(len(self.shares), apart / self.workers)
-        reach: Floats = np.ptp(self._inverse, axis=0) / self.workers
+        reach: Floats = np.ptp(self._decoder.inverse, axis=0) / self.workers
         return reach
 
     def guarantee(self, *, honest: int, delta: float) -> "ShuffledGuarantee":
@@ -200,14 +180,14 @@ def poll(reports: Reports) -> PollResult:
     if not len(table):
         raise AnswerError("polls.poll-empty")
     values = _first_sent(reports)
+    decoder = Decoder.of(mechanism.channel)
+    assert decoder is not None
+    size = decoder.chances.shape[1]
     if sets is not None:
-        tells = sets.held > sets.held_other
-        counts = sets_with(values, sets.labels, sets.members).sum(axis=0, dtype=np.int64)
+        counts = sets_with(values, size, sets.members).sum(axis=0, dtype=np.int64)
     else:
-        assert distribution is not None
-        tells = np.linalg.matrix_rank(distribution) == len(distribution)
-        counts = np.bincount(values, minlength=distribution.shape[1]).astype(np.int64)
-    if not tells:
+        counts = np.bincount(values, minlength=size).astype(np.int64)
+    if not decoder.has_signal:
         raise AnswerError("polls.poll-without-signal", name=mechanism.name)
     return PollResult(counts=counts, mechanism=mechanism, simulated=reports.simulated)
 

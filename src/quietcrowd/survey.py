@@ -1,0 +1,398 @@
+"""Estimated shares of answers, and means, in the population that a survey's workers are drawn from.
+
+Truth inference asks which answer is right; a survey asks how many people give each answer. Both
+start from the same reports. See ``docs/theory/surveys.md``.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from statistics import NormalDist
+from typing import Any, Self, cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from attrs import frozen
+
+from quietcrowd.answers import Answers
+from quietcrowd.domains import Domain, FiniteDomain, Interval, NumericDomain, Ordinal
+from quietcrowd.exceptions import AnswerError
+from quietcrowd.frames import Backend, to_native
+from quietcrowd.mechanisms.channels.base import Channel
+from quietcrowd.mechanisms.mechanism import Reports
+from quietcrowd.report_domains import LabelSets, OrNull, sets_with
+from quietcrowd.task_options import TaskOptions
+from quietcrowd.validation import check_proportion
+
+Floats = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+
+
+@frozen(kw_only=True, eq=False, slots=False)
+class Decoder:
+    """Unbiased estimation of the shares of answers from counts of reports.
+
+    Attributes
+    ----------
+    chances : ndarray, shape (answers, counts)
+        Probability that a report adds to each count, given the answer. A report adds to one count,
+        or, if it is a set of labels, to that of each member.
+    members : int
+        Number of counts that a report adds to.
+    """
+
+    chances: Floats
+    members: int = 1
+
+    @classmethod
+    def of(cls, channel: Channel) -> Self | None:
+        """Return the decoder of a channel; None if its reports are not counted."""
+        if channel.sets is not None:
+            held, other = float(channel.sets.held), float(channel.sets.held_other)
+            same = np.eye(channel.sets.labels, dtype=bool)
+            return cls(chances=np.where(same, held, other), members=channel.sets.members)
+        return None if channel.probabilities is None else cls(chances=channel.probabilities)
+
+    @property
+    def has_signal(self) -> bool:
+        """Whether different shares of answers always make different distributions of reports."""
+        return bool(np.linalg.matrix_rank(self.chances) == len(self.chances))
+
+    @cached_property
+    def inverse(self) -> Floats:
+        """A matrix G, shape (counts, answers), with ``chances @ G = 1``."""
+        found: Floats = np.linalg.pinv(self.chances).astype(np.float64)
+        return found
+
+    @cached_property
+    def second_moments(self) -> Floats:
+        """Mean square of what one report adds to the estimate of each share, given its answer.
+
+        Shape (answers, answers): the row is the given answer, the column the estimated one.
+        """
+        if self.members == 1:
+            squares: Floats = self.chances @ self.inverse**2
+        else:
+            held, (own, other) = self.chances, self.chances[0, :2]
+            squares = (held * (1 - other) ** 2 + (1 - held) * other**2) / (own - other) ** 2
+        return squares
+
+    def shares(self, counts: Counts) -> Floats:
+        """Return unbiased shares of answers, shape (tasks, answers), from counts of each task.
+
+        Some may be below 0 or above 1; those of a task without reports are NaN.
+        """
+        reports = counts.sum(axis=-1, keepdims=True) / self.members
+        with np.errstate(invalid="ignore"):
+            found: Floats = (counts / reports) @ self.inverse
+        return found
+
+    def intervals(self, counts: Counts, confidence: float) -> tuple[Floats, Floats]:
+        """Return the ends of score intervals for the shares of answers in the population.
+
+        A share a is in the interval if the estimate lies within z standard errors of it, where the
+        error is that for a, and the other answers have the estimated proportions. If a report adds
+        one of two numbers to the estimate, this is Wilson's interval. The ends are not clipped.
+        """
+        z = NormalDist().inv_cdf(0.5 + confidence / 2.0)
+        reports = counts.sum(axis=-1, keepdims=True) / self.members
+        shares = np.nan_to_num(self.shares(counts))
+        own = np.diag(self.second_moments)
+        rest = self._second_moments_of_others(shares)
+        middle = (2.0 * reports * shares + z * z * (own - rest)) / (2.0 * (reports + z * z))
+        product = (reports * shares**2 - z * z * rest) / (reports + z * z)
+        half = np.sqrt(np.maximum(middle**2 - product, 0.0))
+        return middle - half, middle + half
+
+    def _second_moments_of_others(self, shares: Floats) -> Floats:
+        inside = np.clip(shares, 1e-12, None)
+        others = inside.sum(axis=-1, keepdims=True) - inside
+        mixed = inside @ self.second_moments - inside * np.diag(self.second_moments)
+        found: Floats = mixed / np.maximum(others, 1e-12)
+        return found
+
+
+def estimate_shares(
+    reports: Reports | Answers, *, confidence: float = 0.95, backend: Backend = "pandas"
+) -> Any:
+    """Estimate which share of people gives each answer to each question.
+
+    The intervals are for the shares in the population from which the workers are a random sample.
+    They contain the chance in the noise and in who was asked, but not that some people do not
+    answer, or answer wrongly.
+
+    Parameters
+    ----------
+    reports : Reports or Answers
+        Labels or sets of labels by a mechanism with a finite channel, or non-private answers.
+    confidence : float
+        Fraction of intervals that hold the share, above 0 and below 1.
+    backend : {"pandas", "polars", "pyarrow"}
+        Kind of dataframe.
+
+    Returns
+    -------
+    dataframe
+        A row per question and possible answer, with the columns ``task``, ``label``, ``share``,
+        ``low``, ``high`` and ``reports``. An estimated share may be below 0 or above 1, the ends of
+        intervals may not. Without reports the share is missing. If missing answers are randomized,
+        too, the label null has their share.
+
+    Raises
+    ------
+    AnswerError
+        If reports are not counted, as numbers and sketches are not, or do not depend on answers.
+    ParameterError
+        If `confidence` is out of range.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import quietcrowd as qc
+    >>> domain = qc.Categorical(["no", "yes"])
+    >>> frame = pd.DataFrame({"task": "robin", "worker": range(10), "label": ["no", "yes"] * 5})
+    >>> answers = qc.Answers.from_frame(frame, domain=domain)
+    >>> estimate_shares(answers).round(2)
+        task label  share   low  high  reports
+    0  robin    no    0.5  0.24  0.76       10
+    1  robin   yes    0.5  0.24  0.76       10
+    """
+    check_proportion("confidence", confidence)
+    table = _table(reports)
+    parts = [_Part.of(reports)] if table.options is None else _parts_by_options(reports)
+    columns = [part.columns(confidence) for part in parts]
+    joined = {name: np.concatenate([one[name] for one in columns]) for name in columns[0]}
+    order = np.lexsort((joined["label"], joined["task"]))
+    rows = {name: values[order] for name, values in joined.items()}
+    domain = _domain_of_answers(reports)
+    labels = domain.decode(rows.pop("label").astype(domain.dtype))
+    tasks = table.tasks.take(pa.array(rows.pop("task")))
+    return to_native({"task": tasks, "label": labels, **rows}, backend)
+
+
+@frozen(kw_only=True, eq=False)
+class _Part:
+    """Counts of reports on tasks with equally many possible answers.
+
+    `labels` are codes of the answers of each task, shape (tasks, answers).
+    """
+
+    decoder: Decoder
+    tasks: npt.NDArray[np.intp]
+    counts: Counts
+    labels: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, reports: Reports | Answers) -> Self:
+        """Count the reports, or answers, on all tasks."""
+        table, decoder = _table(reports), _decoder(reports)
+        answers, size = decoder.chances.shape
+        codes, tasks = table.task_codes, len(table.tasks)
+        if isinstance(table.domain, LabelSets):
+            held = sets_with(table.values, size, decoder.members)
+            each = [np.bincount(codes[one], minlength=tasks) for one in held.T]
+            counts = np.stack(each, axis=1)
+        else:
+            counts = _count(codes, table.values, (tasks, size))
+        labels = np.tile(np.arange(answers), (tasks, 1))
+        return cls(decoder=decoder, tasks=np.arange(tasks), counts=counts, labels=labels)
+
+    def columns(self, confidence: float) -> dict[str, npt.NDArray[Any]]:
+        """Return columns with a row per task and answer; tasks and labels are codes."""
+        low, high = self.decoder.intervals(self.counts, confidence)
+        reports = self.counts.sum(axis=1) // self.decoder.members
+        answers = self.labels.shape[1]
+        return {
+            "task": np.repeat(self.tasks, answers),
+            "label": self.labels.reshape(-1),
+            "share": self.decoder.shares(self.counts).reshape(-1),
+            "low": np.clip(low, 0.0, 1.0).reshape(-1),
+            "high": np.clip(high, 0.0, 1.0).reshape(-1),
+            "reports": np.repeat(reports, answers),
+        }
+
+
+def _parts_by_options(reports: Reports | Answers) -> list[_Part]:
+    table = _table(reports)
+    options = cast(TaskOptions, table.options)
+    mechanism: Any = reports.mechanism if isinstance(reports, Reports) else None
+    codes = table.task_codes
+    positions = options.positions(codes, table.values)
+    parts = []
+    for size in np.unique(options.sizes).tolist():
+        tasks = np.flatnonzero(options.sizes == size)
+        rows = options.sizes[codes] == size
+        randomized = mechanism is not None and size > 1
+        chances = mechanism.channel_for(size).probabilities if randomized else np.eye(size)
+        places = np.searchsorted(tasks, codes[rows])
+        parts.append(
+            _Part(
+                decoder=Decoder(chances=chances),
+                tasks=tasks,
+                counts=_count(places, positions[rows], (len(tasks), size)),
+                labels=options.codes[options.offsets[tasks][:, np.newaxis] + np.arange(size)],
+            )
+        )
+    return parts
+
+
+def _count(tasks: npt.NDArray[Any], values: npt.NDArray[Any], shape: tuple[int, int]) -> Counts:
+    cells = tasks.astype(np.int64) * shape[1] + values.astype(np.int64)
+    return np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
+
+
+def _table(reports: Reports | Answers) -> Answers:
+    return reports.table if isinstance(reports, Reports) else reports
+
+
+def _domain_of_answers(reports: Reports | Answers) -> Domain:
+    if not isinstance(reports, Reports):
+        return reports.domain
+    domain: Any = reports.mechanism.domain
+    return OrNull(domain=domain) if reports.mechanism.every_task else domain
+
+
+def _decoder(reports: Reports | Answers) -> Decoder:
+    """Return the decoder of reports or answers that are counted; AnswerError for others."""
+    if not isinstance(reports, Reports):
+        if not isinstance(reports.domain, FiniteDomain):
+            raise AnswerError("survey.numbers-have-no-shares", domain=reports.domain.example())
+        return Decoder(chances=np.eye(reports.domain.size))
+    found = None if _has_more(reports) else Decoder.of(reports.mechanism.channel)
+    if found is None or not found.has_signal:
+        raise AnswerError("survey.shares-unsupported", name=reports.mechanism.name)
+    return found
+
+
+def _has_more(reports: Reports) -> bool:
+    """Return whether devices sent more than a report for each task."""
+    return reports.participation_codes is not None or reports.sketches is not None
+
+
+def estimate_means(
+    reports: Reports | Answers, *, confidence: float = 0.95, backend: Backend = "pandas"
+) -> Any:
+    """Estimate the mean answer of people to each question with levels or numbers.
+
+    The intervals are for the means in the population from which the workers are a random sample.
+
+    Parameters
+    ----------
+    reports : Reports or Answers
+        Levels or numbers by a mechanism with unbiased reports, or non-private answers.
+    confidence : float
+        Fraction of intervals that hold the mean, above 0 and below 1.
+    backend : {"pandas", "polars", "pyarrow"}
+        Kind of dataframe.
+
+    Returns
+    -------
+    dataframe
+        A row per question, with the columns ``task``, ``mean``, ``low``, ``high`` and ``reports``.
+        A mean may be outside of the domain, the ends of intervals may not. Without reports the mean
+        is missing.
+
+    Raises
+    ------
+    AnswerError
+        If answers are not numeric, missing answers are reported, too, or reports are sketches or do
+        not depend on answers.
+    ParameterError
+        If `confidence` is out of range.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import quietcrowd as qc
+    >>> frame = pd.DataFrame({"task": "noise", "worker": range(6), "label": [1, 2, 2, 3, 4, 2]})
+    >>> answers = qc.Answers.from_frame(frame, domain=qc.Ordinal(range(6)))
+    >>> estimate_means(answers).round(2)
+        task  mean   low  high  reports
+    0  noise  2.33  1.32  3.48        6
+    """
+    check_proportion("confidence", confidence)
+    table, tasks = _table(reports), len(_table(reports).tasks)
+    domain, numbers, ends = _unbiased(reports)
+    z = NormalDist().inv_cdf(0.5 + confidence / 2.0)
+    count, total, squares = (
+        np.bincount(table.task_codes, weights, tasks) for weights in (None, numbers, numbers**2)
+    )
+    with np.errstate(invalid="ignore"):
+        mean = total / count
+    # people at both ends of the range, z²/2 at each, as in Agresti and Coull's interval
+    size = count + z * z
+    middle = (total + z * z / 2.0 * (domain.low + domain.high)) / size
+    variance = (squares + z * z / 2.0 * sum(ends)) / size - middle**2
+    half = z * np.sqrt(np.maximum(variance, 0.0) / size)
+    columns = {
+        "task": table.tasks,
+        "mean": mean,
+        "low": np.clip(middle - half, domain.low, domain.high),
+        "high": np.clip(middle + half, domain.low, domain.high),
+        "reports": count.astype(np.int64),
+    }
+    return to_native(columns, backend)
+
+
+def _unbiased(reports: Reports | Answers) -> tuple[Any, Floats, tuple[float, float]]:
+    """Return the domain, unbiased numbers, and their mean squares for answers at both ends."""
+    table = _table(reports)
+    domain: Any = reports.mechanism.domain if isinstance(reports, Reports) else reports.domain
+    if not isinstance(domain, Ordinal | Interval):
+        raise AnswerError("survey.answers-have-no-mean", domain=domain.example())
+    if not isinstance(reports, Reports):
+        return domain, domain.numbers(table.values), (domain.low**2, domain.high**2)
+    mechanism, channel = reports.mechanism, reports.mechanism.channel
+    counted = Decoder.of(channel)
+    if mechanism.every_task or _has_more(reports):
+        raise AnswerError("survey.means-unsupported", name=mechanism.name)
+    if counted is not None:
+        decoder = _decoder(reports)
+        numbers, ends = _numbers_of_levels(decoder, cast(Ordinal, domain), table)
+    elif channel.shift is not None:
+        numbers, ends = _numbers(table), (channel.shift.variance, channel.shift.variance)
+    elif channel.bounded_distribution is not None:
+        bounded = channel.bounded_distribution
+        numbers = _numbers(table)
+        ends = (bounded.variance(0), bounded.variance(bounded.steps))
+    else:
+        raise AnswerError("survey.means-unsupported", name=mechanism.name)
+    return domain, numbers, (ends[0] + domain.low**2, ends[1] + domain.high**2)
+
+
+def _numbers(table: Answers) -> Floats:
+    return cast(NumericDomain, table.domain).numbers(table.values)
+
+
+def _numbers_of_levels(
+    decoder: Decoder, domain: Ordinal, table: Answers
+) -> tuple[Floats, tuple[float, float]]:
+    """Return unbiased numbers of reports of levels, and their variances for the end levels."""
+    weights = decoder.inverse @ np.array(domain.levels, np.float64)
+    if isinstance(table.domain, LabelSets):
+        held = sets_with(table.values, len(weights), decoder.members)
+        return held @ weights, (_spread(decoder, weights, 0), _spread(decoder, weights, -1))
+    squares = decoder.chances[[0, -1]] @ weights**2
+    return weights[table.values], (squares[0] - domain.low**2, squares[1] - domain.high**2)
+
+
+def _spread(decoder: Decoder, weights: Floats, answer: int) -> float:
+    """Return the variance of the sum of weights in a set of labels, given the answer.
+
+    The other members are drawn at random without replacement.
+    """
+    held = float(decoder.chances[answer, answer])
+    others = np.delete(weights, answer)
+    count, mean = len(others), float(others.mean())
+
+    def moments(drawn: int) -> tuple[float, float]:
+        """Return mean and variance of the sum of this many of the others."""
+        rest = (count - drawn) / max(count - 1, 1)
+        return drawn * mean, drawn * float(others.var()) * rest
+
+    own = float(weights[answer])
+    with_mean, with_variance = moments(decoder.members - 1)
+    without_mean, without_variance = moments(decoder.members)
+    between = held * (1.0 - held) * (own + with_mean - without_mean) ** 2
+    return held * with_variance + (1.0 - held) * without_variance + between
