@@ -23,7 +23,7 @@ from quietcrowd.privacy.rounding import show_loss
 from quietcrowd.privacy.shuffling import KeepOrReplace, ShuffledLoss, fewest_others, shuffled_loss
 from quietcrowd.privacy.tails import tail_at
 from quietcrowd.report_domains import OrNull, sets_with
-from quietcrowd.survey import Decoder
+from quietcrowd.survey.shares import Decoder
 from quietcrowd.validation import check_proportion, check_whole
 
 _WIDTH = NormalDist().inv_cdf(0.975)

@@ -7,7 +7,8 @@ from scipy.special import gammaln
 
 import quietcrowd as qc
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.survey import Decoder, estimate_means, estimate_shares
+from quietcrowd.survey import estimate_shares
+from quietcrowd.survey.shares import Decoder
 from quietcrowd.task_options import TaskOptions
 
 LEVELS = qc.Ordinal(range(5))
@@ -143,91 +144,29 @@ def test_a_question_without_answers_may_have_any_share():
     found = estimate_shares(answers)
     assert math.isnan(found["share"][2])
     assert (found["low"][2], found["high"][2]) == (0.0, 1.0)
-    levels = qc.Answers.from_frame(frame.assign(label=3), domain=LEVELS, tasks=["a", "b"])
-    means = estimate_means(levels)
-    assert math.isnan(means["mean"][1])
-    assert (means["low"][1], means["high"][1]) == pytest.approx((0.0, 4.0))
-
-
-MECHANISMS = {
-    "plain": lambda _: None,
-    "labels": lambda domain: qc.RandomizedResponse(domain=domain, epsilon=2.0),
-    "sets": lambda domain: qc.SubsetSelection(domain=domain, epsilon=0.7),
-    "laplace": lambda domain: qc.LaplaceMechanism(domain=domain, epsilon=1.0, fill=None),
-    "piecewise": lambda domain: qc.PiecewiseMechanism(domain=domain, epsilon=2.0),
-}
-
-
-@pytest.mark.parametrize("name", MECHANISMS)
-def test_intervals_of_a_mean_hold_it(name):
-    surveys, people = 4000, 20
-    rng = np.random.default_rng(0)
-    shares = [0.9, 0.025, 0.025, 0.025, 0.025]
-    frame = pd.DataFrame(
-        {
-            "task": np.repeat(np.arange(surveys), people),
-            "worker": np.tile(np.arange(people), surveys),
-            "label": rng.choice(5, surveys * people, p=shares),
-        }
-    )
-    answers = qc.Answers.from_frame(frame, domain=LEVELS)
-    mechanism = MECHANISMS[name](LEVELS)
-    reports = answers if mechanism is None else mechanism.simulate(answers, random_state=rng)
-    found = estimate_means(reports)
-    held = ((found["low"] <= 0.25) & (found["high"] >= 0.25)).mean()
-    assert held > 0.93  # .95 or more is held; six standard errors are .02
-    spread = found["mean"].std() / math.sqrt(surveys)
-    assert abs(found["mean"].mean() - 0.25) < 6 * spread
-
-
-def test_variances_of_sets_are_those_of_all_sets():
-    mechanism = qc.SubsetSelection(domain=LEVELS, epsilon=0.7)
-    labels = np.repeat(np.arange(5), 40_000)
-    for level in (0, 4):
-        reports = reports_of(labels[labels == level], LEVELS, mechanism, seed=level)
-        from quietcrowd.survey import _unbiased
-
-        _, numbers, ends = _unbiased(reports)
-        mean_square = ends[0 if level == 0 else 1]
-        error = (numbers**2).std() / math.sqrt(len(numbers))
-        assert abs((numbers**2).mean() - mean_square) < 6 * error
 
 
 @pytest.mark.parametrize(
-    ("estimate", "reports", "code"),
+    ("reports", "code"),
     [
+        (reports_of([0.5], qc.Interval(low=0, high=1)), "survey.numbers-have-no-shares"),
         (
-            estimate_shares,
-            reports_of([0.5], qc.Interval(low=0, high=1)),
-            "survey.numbers-have-no-shares",
-        ),
-        (estimate_means, reports_of(["yes"], YES_NO), "survey.answers-have-no-mean"),
-        (
-            estimate_means,
-            reports_of([3], LEVELS, qc.LaplaceMechanism(domain=LEVELS, epsilon=1.0)),
-            "survey.means-unsupported",
-        ),
-        (
-            estimate_shares,
             reports_of([3], LEVELS, qc.LaplaceMechanism(domain=LEVELS, epsilon=1.0)),
             "survey.shares-unsupported",
         ),
         (
-            estimate_shares,
             reports_of(["no"], YES_NO, qc.RandomizedResponse(domain=YES_NO, epsilon=0.0)),
             "survey.shares-unsupported",
         ),
     ],
 )
-def test_other_reports_are_refused(estimate, reports, code):
+def test_other_reports_are_refused(reports, code):
     with pytest.raises(AnswerError) as error:
-        estimate(reports)
+        estimate_shares(reports)
     assert error.value.code == code
 
 
 @pytest.mark.parametrize("confidence", [0.0, 1.0, math.nan, "much"])
 def test_the_confidence_must_be_a_proportion(confidence):
-    answers = reports_of([3], LEVELS)
-    for estimate in (estimate_shares, estimate_means):
-        with pytest.raises(ParameterError):
-            estimate(answers, confidence=confidence)
+    with pytest.raises(ParameterError):
+        estimate_shares(reports_of([3], LEVELS), confidence=confidence)
