@@ -36,6 +36,7 @@ COMMANDS: Table = {
     "demo": ("Run a campaign with a simulated crowd on this machine.", "demo:Demo"),
     "look": ("Name what a file contains, and the command for the next step.", "look:Look"),
     "infer": ("Infer truths and workers' quality from reports.", "infer:Infer"),
+    "survey": ("Estimate how many people give each answer, from reports.", "survey:Survey"),
     "randomize": ("Randomize answers, as the workers' devices do.", "randomize:Randomize"),
     "plan": ("Predict the error of a campaign before the first answer.", "plan:Plan"),
     "campaign": (

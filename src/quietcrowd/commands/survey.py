@@ -1,0 +1,68 @@
+"""``quietcrowd survey``: shares of answers, or means, from reports."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import typer
+
+from quietcrowd.commands import options
+from quietcrowd.commands.declare import argument, command, option
+from quietcrowd.commands.files import check_one_stream, check_outputs, from_stdin
+from quietcrowd.commands.printing import counted, note, print_frame, records_of
+from quietcrowd.domains import FiniteDomain
+from quietcrowd.formats import read_reports, write_table
+from quietcrowd.validation import check_proportion
+
+
+@command()
+class Survey:
+    """Estimate how many people give each answer, from reports.
+
+    It prints a share for each question and answer, or the mean answer for numbers, with an
+    interval. The interval contains the chance in the noise and in who was asked. It does not
+    contain that some people do not answer. For the right answer to each question, use quietcrowd
+    infer.
+
+    Example: quietcrowd survey reports.parquet
+
+    Example: quietcrowd survey levels.parquet --means -o means.csv
+    """
+
+    reports: list[Path] = argument(
+        metavar="REPORTS", help="Files of reports of one mechanism; - is standard input."
+    )
+    means: bool = option(help="Means of levels, instead of shares.", default=False)
+    confidence: float = option(
+        metavar="NUMBER", help="Fraction of intervals that hold the share.", default=0.95
+    )
+    output: Path | None = options.OUTPUT
+    as_json: bool = options.JSON
+
+    def run(self) -> None:
+        """Estimate from the files, and write or print the estimates."""
+        check_proportion("--confidence", self.confidence)
+        check_one_stream(self.output, as_json=self.as_json)
+        paths = [from_stdin(path) for path in self.reports]
+        check_outputs(paths, self.output)
+        found = read_reports(*paths)
+        from quietcrowd.survey import estimate_means, estimate_shares
+
+        labels = isinstance(found.mechanism.domain, FiniteDomain) and not self.means
+        estimate = estimate_shares if labels else estimate_means
+        frame = estimate(found, confidence=self.confidence)
+        if self.output is not None:
+            write_table(frame, self.output)
+        if self.as_json:
+            typer.echo(json.dumps(records_of(frame)))
+        elif self.output is None:
+            print_frame(frame, "--output shares.csv")
+        table = found.table
+        note(
+            f"{counted(len(table), 'report')} on {counted(len(table.tasks), 'question')}. Low and "
+            f"high are {self.confidence:.0%} intervals for all people of whom these workers are a "
+            "random sample."
+        )
+        if found.simulated:
+            note("The noise is simulated: these reports protect no one.")
