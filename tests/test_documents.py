@@ -164,7 +164,7 @@ def test_the_commands_of_the_page_on_commands_run(run, tmp_path, monkeypatch, le
                 status, _, errors = run(*words[1:])
                 assert status == 0, errors
                 ran += 1
-    assert ran == 14 - len(left_out)
+    assert ran == 15 - len(left_out)
     assert (tmp_path / "truths.csv").exists()
 
 

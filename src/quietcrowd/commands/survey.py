@@ -21,9 +21,8 @@ class Survey:
     """Estimate how many people give each answer, from reports.
 
     It prints a share for each question and answer, or the mean answer for numbers, with an
-    interval. The interval contains the chance in the noise and in who was asked. It does not
-    contain that some people do not answer. For the right answer to each question, use quietcrowd
-    infer.
+    interval. The interval contains the chance in the noise and in the choice of workers, but not
+    that some people do not answer. For the right answer to each question, use quietcrowd infer.
 
     Example: quietcrowd survey reports.parquet
 

@@ -115,8 +115,8 @@ def estimate_shares(
     """Estimate which share of people gives each answer to each question.
 
     The intervals are for the shares in the population from which the workers are a random sample.
-    They contain the chance in the noise and in who was asked, but not that some people do not
-    answer, or answer wrongly.
+    They contain the chance in the noise and in the choice of workers, but not that some people do
+    not answer, or answer wrongly.
 
     Parameters
     ----------
