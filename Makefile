@@ -128,7 +128,7 @@ compiler: python
 
 $(VENV)/.locked: requirements.lock | compiler
 	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements.lock
 	@touch $@
 
 # Nothing is compiled at import. A folder is newer where a file was added or removed.
