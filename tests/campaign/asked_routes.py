@@ -8,7 +8,7 @@ from tests.campaign.two_worlds import Past, Person
 
 import quietcrowd as qc
 from quietcrowd.campaign.terms.settings import MAX_SMALL_BODY
-from quietcrowd.campaign.terms.tokens import new_token
+from quietcrowd.campaign.terms.tokens import new_code, new_token
 
 API = "/api/v1"
 OWN = f"{API}/campaigns/{{campaign}}"
@@ -23,13 +23,14 @@ DRAFT = {
 CSV = {"content": b"task,a\nnew,1\n", "headers": {"Content-Type": "text/csv"}}
 NOBODY = "worker-0123456789abcdef"
 ABSENT = "f" * 32
-UNKNOWN = new_token("qci_")
+UNKNOWN, CODE = new_token("qci_"), new_code()
 
 LAST = (
     ("DELETE", f"{API}/me"),
     ("PATCH", OWN),
     ("POST", f"{OWN}/invites"),
     ("POST", f"{OWN}/invites/revoke"),
+    ("POST", f"{OWN}/invites/replace"),
     ("DELETE", f"{OWN}/invites"),
     ("DELETE", f"{OWN}/workers/{{worker}}"),
     ("POST", f"{OWN}/close"),
@@ -87,6 +88,9 @@ def rows(past: Past, me: Observer) -> dict[tuple[str, str], list[dict]]:
         {"content": b"{"},
         {"content": b"x" * (MAX_SMALL_BODY + 1)},
         {"json": past.join(person, invite=UNKNOWN)},
+        {"json": past.join(person, code="0")},
+        {"json": past.join(person, code=CODE, continues=True)},
+        {"json": past.join(person, continues=True)},
         {"json": past.join(person), "named": {"participant": past.late.id}},
         *({"json": past.join(person), "named": {"campaign": one}} for one in (past.draft, ABSENT)),
         *([{"json": past.join(person)}] if me.joins else []),
@@ -102,6 +106,7 @@ def rows(past: Past, me: Observer) -> dict[tuple[str, str], list[dict]]:
     workers = [{"named": {"worker": one}} for one in (NOBODY, *past.names[:2])]
     return {
         ("PUT", JOINING): join,
+        ("PUT", f"{API}/me/place"): [{}, {}],
         ("POST", f"{API}/me/reports"): send,
         **{("GET", f"{API}/me{one}"): [{}] for one in ("", "/tasks", "/reports")},
         ("GET", f"{API}/me/images/{{sha256}}"): [{}, {"named": {"sha256": "0" * 64}}],
@@ -127,6 +132,9 @@ def rows(past: Past, me: Observer) -> dict[tuple[str, str], list[dict]]:
         ("POST", f"{OWN}/invites/revoke"): [
             {"json": {"invite": one or UNKNOWN}}
             for one in (UNKNOWN, past.unused, past.late.invite, "x")
+        ],
+        ("POST", f"{OWN}/invites/replace"): [
+            {"json": {"invite": one or UNKNOWN}} for one in (UNKNOWN, past.late.invite, "x")
         ],
         ("GET", f"{OWN}/excluded"): [{}],
         ("PUT", f"{OWN}/excluded/{{worker}}"): workers,

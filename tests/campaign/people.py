@@ -89,7 +89,15 @@ class Worker:
         item = {"report_id": secrets.token_hex(16), "task_id": task, "value": value}
         return item if bit is None else {**item, "bit": bit}
 
+    def place(self) -> httpx.Response:
+        return self.client.put("/me/place")
+
     def send(self, *reports: dict, sketch: dict | None = None, **changed) -> httpx.Response:
+        """Take the place, as devices do before they randomise, and send."""
+        self.place()
+        return self.post(*reports, sketch=sketch, **changed)
+
+    def post(self, *reports: dict, sketch: dict | None = None, **changed) -> httpx.Response:
         body = {"config_hash": self.config_hash, "reports": list(reports), **changed}
         if sketch is not None:
             body["sketch"] = sketch
@@ -218,13 +226,14 @@ class Desk:
         public = client.get(f"/public/campaigns/{campaign}").raise_for_status().json()
         return Worker(client, credential, campaign, public["config"], public["config_hash"])
 
-    def join(self, worker: Worker, invite: str | None = None) -> httpx.Response:
+    def join(self, worker: Worker, invite: str | None = None, **members) -> httpx.Response:
         return worker.client.put(
             f"/public/campaigns/{worker.campaign}/participants/{worker.id}",
-            json={"config_hash": worker.config_hash, "invite": invite},
+            json={"config_hash": worker.config_hash, "invite": invite, **members},
         )
 
     def worker(self, campaign: str) -> Worker:
+        """Return a worker who has joined and taken the place."""
         worker = self.guest(campaign)
         open_to_all = (
             self.client.get(f"/campaigns/{campaign}").raise_for_status().json()["join_mode"]
@@ -232,6 +241,7 @@ class Desk:
         )
         invite = None if open_to_all else self.invite(campaign)[0]
         self.join(worker, invite).raise_for_status()
+        worker.place().raise_for_status()
         return worker
 
 

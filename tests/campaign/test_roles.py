@@ -57,10 +57,11 @@ ROWS = {
     ("GET", f"{OWN}/tasks"): ("open", {}, readers(200)),
     ("DELETE", f"{OWN}/tasks"): ("draft", {}, owners(204)),
     ("PUT", f"{OWN}/images/{{sha256}}"): ("draft", {"content": PNG}, owners(204)),
-    ("POST", f"{OWN}/invites"): ("open", {"json": {"count": 1}}, owners(201)),
+    ("POST", f"{OWN}/invites"): ("invite", {"json": {"count": 1}}, owners(201)),
     ("GET", f"{OWN}/invites"): ("open", {}, owners(200)),
     ("DELETE", f"{OWN}/invites"): ("open", {}, owners(204)),
     ("POST", f"{OWN}/invites/revoke"): ("open", {"json": {"invite": INVITE}}, owners(204)),
+    ("POST", f"{OWN}/invites/replace"): ("invite", {"json": {"invite": INVITE}}, owners(201)),
     ("GET", f"{OWN}/excluded"): ("open", {}, owners(200)),
     ("PUT", f"{OWN}/excluded/{{worker}}"): ("open", {}, owners(204)),
     ("DELETE", f"{OWN}/excluded/{{worker}}"): ("open", {}, owners(204)),
@@ -86,6 +87,7 @@ ROWS = {
         (401, 401, 401, 401, 200, 401, 401, 401, 401),
     ),
     ("GET", "/api/v1/me"): ("open", {}, workers(200)),
+    ("PUT", "/api/v1/me/place"): ("open", {}, workers(204)),
     ("GET", "/api/v1/me/tasks"): ("open", {}, workers(200)),
     ("GET", "/api/v1/me/images/{sha256}"): ("open", {}, (401, 401, 401, 404, 200, *[401] * 4)),
     ("GET", "/api/v1/me/reports"): ("open", {}, workers(200)),
@@ -118,7 +120,7 @@ def cast(server):
     return desk, tokens, key_id(token_hash(spare)).hex()
 
 
-def new_stage(cast, state, image, join_mode):
+def new_stage(cast, state, image):
     """Return a campaign, who takes part in one, and what all askers show."""
     desk, tokens, _ = cast
     campaign = desk.campaign(join_mode="open", image=image)
@@ -126,7 +128,7 @@ def new_stage(cast, state, image, join_mode):
     if state == "draft":
         campaign = desk.draft()["id"]
         desk.import_csv(campaign, "task,a\nold,1\n").raise_for_status()
-    elif join_mode == "invite":
+    elif state == "invite":
         campaign = desk.campaign()
     shown = {**tokens, "elsewhere": elsewhere.credential, "worker": worker.credential}
     shown |= {"reader": desk.token(campaign), "code": desk.code(campaign)}
@@ -144,9 +146,8 @@ def stage(cast):
 @pytest.mark.parametrize(("method", "path"), ROWS)
 def test_a_route_answers_those_whom_it_is_for(server, cast, stage, method, path):
     state, request, expected = ROWS[method, path]
-    join_mode = "invite" if request.get("json") == {"count": 1} else "open"
     image = PNG if "sha256" in path else None
-    campaign, worker, shown = stage(method, state, image, join_mode)
+    campaign, worker, shown = stage(method, state, image)
     body = request.get("json", {})
     if "config_hash" in body:
         request = {"json": {"config_hash": worker.config_hash}}

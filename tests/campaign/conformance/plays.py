@@ -54,6 +54,10 @@ class Play:
         Tasks that have the same report in the last of these.
     lose : int
         How many answers to uploads are lost.
+    lose_places : int
+        How many answers are lost to those who take their place.
+    problem : str, optional
+        Why no place is given.
     receipt : callable, optional
         What the server makes of a receipt.
     """
@@ -64,6 +68,8 @@ class Play:
     marked: list = Factory(list)
     equal: tuple = field(default=())
     lose: int = 0
+    lose_places: int = 0
+    problem: str | None = None
     receipt: object = None
 
 
@@ -116,6 +122,23 @@ PLAYS = {
     "an answer of the server is lost": Play(
         steps=[("answer", CAMPAIGN, BOTH, 2), ("spent", CAMPAIGN, 2)], uploads=[2], lose=2
     ),
+    "answers of the server on the place are lost": Play(
+        steps=[("answer", CAMPAIGN, BOTH, 2), ("spent", CAMPAIGN, 2)], uploads=[2], lose_places=2
+    ),
+    **{
+        f"no place: {problem}": Play(
+            steps=[
+                ("answer", CAMPAIGN, BOTH, REFUSED),
+                ("send", CAMPAIGN, REFUSED),
+                ("spent", CAMPAIGN, 0),
+                ("reload", None),
+                ("answer", CAMPAIGN, BOTH, REFUSED),
+                ("spent", CAMPAIGN, 0),
+            ],
+            problem=problem,
+        )
+        for problem in ("invite-invalid", "campaign-closed", "credential", "not-found")
+    },
     "copies": Play(
         campaigns=(campaign_of(LABEL, COPIES),),
         steps=[

@@ -23,6 +23,10 @@ class Server:
         What becomes of a receipt before it is sent.
     lose : int
         How many answers to uploads are lost, after they were taken in.
+    lose_places : int
+        How many answers are lost to those who take their place.
+    problem : str, optional
+        Why no place is given.
     allot : callable, optional
         Says which tasks are handed out instead, of all ids, each time that they are asked for.
     """
@@ -31,6 +35,9 @@ class Server:
     receipt: object = None
     lose: int = 0
     allot: object = None
+    lose_places: int = 0
+    problem: str | None = None
+    placed: set = Factory(set)
     members: dict = Factory(dict)
     uploads: list = Factory(list)
     requests: list = Factory(list)
@@ -44,6 +51,8 @@ class Server:
             return 201, "{}"
         if name is not None:
             return 200, name.text if path.endswith("/config") else json.dumps(self._public(name))
+        if path.endswith("/me/place"):
+            return self._place(credential)
         if method == "DELETE":
             del self.members[credential]
             return 204, ""
@@ -60,7 +69,18 @@ class Server:
         said = {"state": "open", "join_mode": "open"}
         return {**said, "config_hash": campaign.hash, "config": campaign.config}
 
+    def _place(self, credential):
+        assert self.members[credential]
+        if self.lose_places:
+            self.lose_places -= 1
+            return LOST
+        if self.problem is not None:
+            return 409, json.dumps({"type": f"urn:quietcrowd:problem:{self.problem}"})
+        self.placed.add(credential)
+        return 204, ""
+
     def _take(self, credential, body):
+        assert credential in self.placed
         self.uploads.append((self.members[credential].id, body))
         if self.lose:
             self.lose -= 1

@@ -223,7 +223,11 @@ BY_NIGHT = (
 )
 def test_what_workers_do_has_the_same_end(client, name):
     play = PLAYS[name]
-    server = Server(list(play.campaigns), lose=play.lose, receipt=play.receipt)
+    server = Server(
+        *(list(play.campaigns), play.receipt, play.lose),
+        lose_places=play.lose_places,
+        problem=play.problem,
+    )
     with client.device(server, ORIGIN) as device:
         for step, *given, expected in play.steps:
             assert close(device.take(step, *given), expected), step

@@ -69,8 +69,8 @@ DIFFERENCES = {
         "stored when the worker joins",
     ),
     "before sending": (
-        "joins once more, with the same bytes",
-        "sends no request",
+        "joins once more, with the same bytes, and takes the place",
+        "takes the place",
     ),
     "after losing the device": (
         "the credential is a file to copy",
@@ -185,7 +185,7 @@ def test_a_configuration_that_changes_after_joining(request, kind, given):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "asked"), [("python", ["PUT"]), ("page", [])])
+@pytest.mark.parametrize(("kind", "asked"), [("python", ["PUT", "PUT"]), ("page", ["PUT"])])
 def test_before_sending(request, kind, asked):
     server = Server([ONE])
     with request.getfixturevalue(kind).device(server, ORIGIN) as device:
@@ -195,10 +195,10 @@ def test_before_sending(request, kind, asked):
         device.take("answer", CAMPAIGN, BOTH)
     *first, last = server.requests[before:]
     assert [method for method, _, _ in first] == asked
+    assert first[-1] == ("PUT", "/api/v1/me/place", "")
     assert last[:2] == ("POST", "/api/v1/me/reports")
-    assert {body for method, _, body in server.requests if method == "PUT"} == {
-        f'{{"config_hash":"{ONE.hash}"}}'
-    }
+    joins = {body for _, path, body in server.requests if "/participants/" in path}
+    assert joins == {f'{{"config_hash":"{ONE.hash}"}}'}
 
 
 def test_languages():

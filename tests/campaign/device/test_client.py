@@ -1,8 +1,11 @@
 """The device of a worker, against the real server."""
 
 import json
+import re
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -742,3 +745,116 @@ def test_a_device_that_stopped_while_joining_keeps_them_from_the_first_answer_on
     fake.allotted = [task["task_id"] for task in fake.tasks[1:3]]
     client.join()
     assert [task.id for task in client.tasks] == fake.allotted
+
+
+CODE = r"[0-9A-HJKMNP-TV-Z]{4}(-[0-9A-HJKMNP-TV-Z]{4}){3}"
+
+
+def test_another_device_goes_on_with_the_code(desk, device, tmp_path):
+    given = {"answers_per_participant": 3, "allotment": "random"}
+    link = desk.link(desk.campaign(tasks=9, **given))
+    first, second = device(link), device(link, folder=tmp_path / "second")
+    assert first.code is None
+    first.join()
+    code = first.code
+    assert re.fullmatch(CODE, code)
+    for wrong in ("", "7KQ2", code[:-1] + "U"):
+        with pytest.raises(ParameterError, match="16 letters and digits"):
+            second.join(wrong)
+    with pytest.raises(CampaignError, match="does not belong"):
+        second.join(code[:-1] + ("0" if code[-1] != "0" else "1"))
+    second.join(code.lower().replace("-", " ").replace("0", "o").replace("1", "i"))
+    assert (second.code, second.tasks) == (code, first.tasks)
+    answers = {task.name: "yes" for task in second.tasks}
+    with pytest.raises(CampaignError):
+        first.answer(answers)
+    assert (first.committed, first.spent().total_epsilon) == (False, 0)
+    first.join(code)
+    assert second.code == first.code
+    with pytest.raises(CampaignError):
+        second.answer(answers)
+    assert first.answer(answers).accepted == 3
+    assert first.code is None
+    with pytest.raises(AnswerError, match="answered"):
+        first.join(code)
+    assert (second.committed, second.spent().total_epsilon) == (False, 0)
+
+
+def test_a_public_link_has_no_code(desk, device):
+    client = device(f"{desk.server.url}/j/{desk.campaign(join_mode='open')}")
+    client.join()
+    assert client.code is None
+
+
+@pytest.mark.parametrize("end", ["revoke", "replace"])
+def test_who_has_no_place_draws_nothing(desk, device, end):
+    campaign = desk.campaign()
+    [invite] = desk.invite(campaign)
+    client = device(f"{desk.server.url}/j/{campaign}#i={invite}")
+    client.join()
+    url = f"/campaigns/{campaign}/invites/{end}"
+    desk.client.post(url, json={"invite": invite}).raise_for_status()
+    with pytest.raises(CampaignError):
+        client.answer(ANSWERS)
+    assert (client.committed, client.spent().total_epsilon) == (False, 0)
+
+
+def test_of_many_devices_with_one_link_one_draws(desk, device, tmp_path):
+    campaign = desk.campaign()
+    link = desk.link(campaign)
+    clients = [device(link, folder=tmp_path / str(place)) for place in range(8)]
+    for client in clients:
+        client.join()
+
+    def answer(client):
+        with suppress(CampaignError):
+            client.answer(ANSWERS)
+
+    with ThreadPoolExecutor(len(clients)) as pool:
+        list(pool.map(answer, clients))
+    assert sum(client.committed for client in clients) == 1
+    assert sum(client.sent for client in clients) == 1
+    assert desk.client.get(f"/campaigns/{campaign}").json()["participants"] == 1
+
+
+def test_a_device_that_stops_between_place_and_draw_draws_later(device, monkeypatch):
+    client = device()
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as changed:
+        changed.setattr("quietcrowd.campaign.device.draw.Draw.commit", stop)
+        with pytest.raises(KeyboardInterrupt):
+            client.answer(ANSWERS)
+    assert not client.committed
+    assert client.answer(ANSWERS).accepted == 3
+
+
+def test_twenty_lost_answers_take_one_place(desk, device):
+    campaign = desk.campaign()
+    lost = []
+
+    def lose(request, response):
+        if request.url.path.endswith("/me/place") and len(lost) < 20:
+            lost.append(request)
+            raise httpx.ReadTimeout("lost", request=request)
+        return response
+
+    wire = Between(lose)
+    client = device(desk.link(campaign), transport=wire)
+    assert client.answer(ANSWERS).accepted == 3
+    assert len(lost) == 20
+    assert len(wire.bodies()) == 1
+
+
+def test_reports_of_an_older_version_take_their_place_before_they_are_sent(device):
+    client = device(transport=(wire := Between()))
+    with pytest.MonkeyPatch.context() as changed:
+        server = "quietcrowd.campaign.device.http_client.CampaignServer"
+        changed.setattr(f"{server}.take_place", lambda *_: None)
+        with pytest.raises(CampaignError, match="not taken a place"):
+            client.answer(ANSWERS)
+    assert client.committed
+    assert client.resume().accepted == 3
+    assert len(set(wire.bodies())) == 1

@@ -177,19 +177,19 @@ def test_where_nothing_is_wanted_each_source_has_a_bucket():
     assert middleware.lookups.asked == []
 
 
-_OPEN = Shown("open-campaign", bytes.fromhex(CAMPAIGN))
+_THERE = Shown("campaign", bytes.fromhex(CAMPAIGN))
 
 
 @pytest.mark.parametrize(
     ("known", "room", "seen"),
     [
-        ((_OPEN,), 1, None),
-        ((_OPEN,), 0, "too-many-joins"),
-        ((_OPEN, _CREDENTIAL), 0, None),
+        ((_THERE,), 1, None),
+        ((_THERE,), 0, "too-many-joins"),
+        ((_THERE, _CREDENTIAL), 0, None),
         ((), 0, None),
     ],
 )
-def test_who_is_new_needs_room_where_anybody_may_join(known, room, seen):
+def test_who_is_new_needs_room(known, room, seen):
     held = []
     middleware = admission(*known, held=held, room=room)
     assert refusal(middleware.admit(asker("PUT", JOINING, CREDENTIAL), request())) == seen

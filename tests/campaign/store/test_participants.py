@@ -1,34 +1,13 @@
-import threading
-from contextlib import contextmanager
-
 import pytest
-from sqlalchemy import event, func, select
+from sqlalchemy import func, select
 from tests.campaign.people import new_desk
+from tests.campaign.statements import statements
 
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.participants import erase_named
 from quietcrowd.campaign.store.withdrawals.journal import departure
 
 NOBODY = "worker-0123456789abcdef"
-
-
-@contextmanager
-def statements(*databases):
-    """Give a list of what this thread asks databases for, with the numbers that it gives them."""
-    told, here = [], threading.get_ident()
-
-    def tell(connection, cursor, statement, parameters, *_):  # noqa: ARG001
-        if threading.get_ident() == here:
-            values = parameters.values() if isinstance(parameters, dict) else parameters
-            told.append((statement, len(values)))
-
-    for database in databases:
-        event.listen(database.engine, "before_cursor_execute", tell)
-    try:
-        yield told
-    finally:
-        for database in databases:
-            event.remove(database.engine, "before_cursor_execute", tell)
 
 
 def people(desk, campaign):

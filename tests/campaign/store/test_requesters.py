@@ -59,14 +59,12 @@ def test_of_many_those_are_told_that_there_are(server, desk):
         Shown("code", token_hash(desk.code(closed))),
         Shown("token", token_hash(desk.token(closed))),
         Shown("credential", token_hash(worker.credential)),
-        Shown("open-campaign", there),
         *(Shown("campaign", one) for one in (here, there)),
     }
     unknown = {
         Shown("key", token_hash(worker.credential)),
         *(Shown(kind, token_hash(desk.key)) for kind in ("code", "token")),
         Shown("credential", token_hash(desk.key)),
-        *(Shown("open-campaign", one) for one in (here, b"\0" * 16)),
         Shown("campaign", bytes.fromhex(desk.draft()["id"])),
         Shown("campaign", b"\0" * 16),
         *(Shown("credential", token_hash(new_token("qcw_"))) for _ in range(300)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,7 @@ from quietcrowd.campaign.device.reading import CampaignReading
 from quietcrowd.campaign.device.receipt import HeldReports, WorkerReceipt
 from quietcrowd.campaign.terms.near_copies import alike
 from quietcrowd.campaign.terms.server_address import CampaignLink
+from quietcrowd.campaign.terms.tokens import read_code
 from quietcrowd.exceptions import AnswerError, CampaignError, ParameterError
 from quietcrowd.mechanisms import Memo
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
@@ -251,23 +253,38 @@ class Client:
             allowed = 0
         return terms.answers if terms.mechanism.every_task else min(terms.answers, allowed + free)
 
-    def join(self) -> None:
+    @property
+    def code(self) -> str | None:
+        """Code with which the worker can go on on another device; None once it is of no use."""
+        member = self._folder.membership()
+        if member is None or member.code is None or self._link.invite is None or self.committed:
+            return None
+        return "-".join(re.findall("....", member.code))
+
+    def join(self, code: str | None = None) -> None:
         """Agree to `consent` and take part; a second call has no effect.
 
         The device samples its credential once and stores it. If the mechanism allows, it also fixes
         all noise before any answer. It fetches all images, so that no request shows which task is
         open.
 
+        Parameters
+        ----------
+        code : str, optional
+            `code` of the same worker on another device. The worker continues here, with the same tasks.
+
         Raises
         ------
+        ParameterError
+            If `code` has another form.
         CampaignError
             If the campaign is closed or full, the invite is missing or used, the worker has
             answered and withdrawn before, or an image is not the one that the tasks name.
         """
         with self._folder.held():
             self._require_not_left()
-            member = self._folder.enter(self.terms.config_hash)
-            self._server.join(member.participant, member.credential, member.config_hash)
+            member = self._enter(code)
+            self._server.join(member)
             if not self.committed:
                 self._read.read_tasks(member)
                 fetch_images(self._read.listed, self._folder, self._server, member.credential)
@@ -278,7 +295,8 @@ class Client:
 
         Nothing is shown in between, and no one can decide after the noise is sampled: sending only
         favorable reports would reveal more. If this call ends before the server acknowledges the
-        stored reports, `resume` sends them.
+        stored reports, `resume` sends them. Before anything is sampled, the device takes the place
+        at the server: no other device with the same link can send.
 
         Parameters
         ----------
@@ -310,6 +328,8 @@ class Client:
         A second call returns the same receipt; errors as in `answer`.
         """
         with self._folder.held():
+            if self.committed and not self.sent:
+                self._server.take_place(self._read.member.credential)
             return self._send()
 
     def sent_reports(self) -> tuple[Report, ...]:
@@ -378,6 +398,7 @@ class Client:
             )
             self._check_count(len(draw.answers))
             self._ledger.require(self._cost(draw.count), self.budget)
+            self._server.take_place(member.credential)
             upload, reports = draw.commit(answers, self._memo(member))
             record = CampaignRecord(
                 campaign=self._link.name,
@@ -398,6 +419,16 @@ class Client:
             )
             self._folder.keep_upload(upload.content, record.content)
             self._charge()
+
+    def _enter(self, code: str | None) -> Membership:
+        if code is None:
+            return self._folder.enter(self.terms.config_hash)
+        typed = read_code(code)
+        if typed is None:
+            raise ParameterError("campaign.code-invalid")
+        if self.committed:
+            raise AnswerError("campaign.already-answered")
+        return self._folder.enter(self.terms.config_hash, typed)
 
     def _send(self) -> WorkerReceipt:
         member, upload = self._read.member, self._upload()

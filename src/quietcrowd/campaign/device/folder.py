@@ -26,7 +26,7 @@ from quietcrowd.campaign.device.ledger import Cost, DeviceLedger
 from quietcrowd.campaign.device.questions import CodedReport, channel_hash, read_report
 from quietcrowd.campaign.terms.canonical import canonical_json
 from quietcrowd.campaign.terms.server_address import CampaignLink
-from quietcrowd.campaign.terms.tokens import has_prefix, new_token, participant_id
+from quietcrowd.campaign.terms.tokens import has_prefix, new_code, new_token, participant_id
 from quietcrowd.exceptions import CampaignError, FormatError, QuietcrowdError
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.private_files import (
@@ -81,10 +81,15 @@ def _content(path: Path) -> bytes | None:
 
 @frozen(kw_only=True)
 class Membership:
-    """Device's credential in one campaign, and the hash of the configuration it agreed to."""
+    """Device's credential in one campaign, and the hash of the configuration it agreed to.
+
+    `code` moves the worker to another device; with `continues` it moved the worker here.
+    """
 
     credential: str = field(repr=False)
     config_hash: str
+    code: str | None = field(default=None, repr=False)
+    continues: bool = False
 
     @property
     def participant(self) -> str:
@@ -139,14 +144,25 @@ class CampaignFolder:
             raise self._damaged(_CREDENTIAL)
         if document.get("campaign") != self.campaign or not isinstance(agreed, str):
             raise self._damaged(_CREDENTIAL)
-        return Membership(credential=credential, config_hash=agreed)
+        code, continues = document.get("code"), document.get("continues", False)
+        if not isinstance(code, str | None) or not isinstance(continues, bool):
+            raise self._damaged(_CREDENTIAL)
+        return Membership(credential=credential, config_hash=agreed, code=code, continues=continues)
 
-    def enter(self, config_hash: str) -> Membership:
-        """Return the membership; sample and store a credential if it is missing."""
+    def enter(self, config_hash: str, code: str | None = None) -> Membership:
+        """Return the membership; sample and store a credential and a code if they are missing.
+
+        A `code` from another device begins a new membership.
+        """
+        if code is not None:
+            self.forget_noise()
+            self._wipe(_CREDENTIAL)
         new = {
             "campaign": self.campaign,
             "config_hash": config_hash,
             "credential": new_token("qcw_"),
+            "code": code or new_code(),
+            "continues": code is not None,
         }
         create_private(self.credential, canonical_json(new) + b"\n")
         entered = self.membership()

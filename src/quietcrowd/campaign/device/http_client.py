@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, field, frozen
 
 from quietcrowd.campaign.device.checked_terms import CampaignTask
-from quietcrowd.campaign.device.folder import CampaignFolder
+from quietcrowd.campaign.device.folder import CampaignFolder, Membership
 from quietcrowd.campaign.terms.canonical import canonical_json
 from quietcrowd.campaign.terms.images import SUFFIXES, image_kind, named_images
 from quietcrowd.campaign.terms.plain_text import one_line, refusal
@@ -123,14 +123,20 @@ class CampaignServer:
         """Return the public campaign document; errors as in `ask` and `read_object`."""
         return read_object(self.ask("GET", self._campaign))
 
-    def join(self, participant: str, credential: str, config_hash: str) -> None:
+    def join(self, member: Membership) -> None:
         """Join with the link's invite, if any, having agreed to a configuration."""
-        body = {"config_hash": config_hash}
+        body: dict[str, Any] = {"config_hash": member.config_hash}
         if self.link.invite is not None:
             body["invite"] = self.link.invite
-        path = f"{self._campaign}/participants/{participant}"
+            if member.code is not None:
+                body |= {"code": member.code, "continues": member.continues}
+        path = f"{self._campaign}/participants/{member.participant}"
         content = canonical_json(body)
-        read_object(self.ask("PUT", path, content=content, credential=credential))
+        read_object(self.ask("PUT", path, content=content, credential=member.credential))
+
+    def take_place(self, credential: str) -> None:
+        """Spend the invite, so that no other device can send with it."""
+        require_success(self.ask("PUT", "/me/place", credential=credential))
 
     def read_tasks(self, credential: str) -> dict[str, Any]:
         """Return all tasks of the campaign."""

@@ -190,7 +190,7 @@ class Invites(BaseModel):
 
 
 class Revocation(Request):
-    """The invite to revoke."""
+    """The invite to revoke or replace."""
 
     invite: InviteToken
 
@@ -215,9 +215,9 @@ class Exclusions(BaseModel):
 class InviteCounts(BaseModel):
     """How many invites were made, and how many of them were used.
 
-    If workers are released in batches, an invite counts as used once its worker is released. Unused
-    invites that were revoked together are not counted; those revoked by presenting them are, used
-    or not.
+    An invite is used once its worker sends or withdraws. If workers are released in batches, it
+    counts as used once its worker is released. Unused invites that were revoked together are not
+    counted; those revoked or replaced by presenting them are, used or not.
     """
 
     invites: int

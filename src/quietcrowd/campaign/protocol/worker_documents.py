@@ -16,6 +16,7 @@ from quietcrowd.campaign.protocol.fields import (
     Whole,
 )
 from quietcrowd.campaign.terms.settings import MAX_REPORTS
+from quietcrowd.campaign.terms.tokens import CODE
 from quietcrowd.mechanisms.channels.reading import MAX_NUMBERS
 
 
@@ -34,6 +35,16 @@ class JoinRequest(Request):
 
     config_hash: Hash
     invite: Annotated[str, StringConstraints(max_length=100)] | None = None
+    code: Annotated[str, StringConstraints(pattern=CODE)] | None = Field(
+        default=None,
+        description="80 random bits in base 32, with which the worker can go on in another "
+        "browser until reports are sent. The server stores a hash.",
+    )
+    continues: bool = Field(
+        default=False,
+        description="Whether the code is that of a worker with the same invite, whose "
+        "credential becomes invalid: the worker continues with this one.",
+    )
 
 
 class Participation(BaseModel):

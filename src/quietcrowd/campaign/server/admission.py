@@ -259,7 +259,7 @@ class Admission:
     async def _check_joins(self, campaign: bytes, shown: Shown, request: HTTPConnection) -> None:
         if self.joins.has_capacity(request):
             return
-        if not await self.lookups.is_known(Shown("open-campaign", campaign), remember=False):
+        if not await self.lookups.is_known(Shown("campaign", campaign), remember=False):
             return
         if await self.lookups.is_known(shown, remember=False):
             return

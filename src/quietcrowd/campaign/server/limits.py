@@ -150,7 +150,7 @@ class JoinLimits:
         seconds = math.ceil(min(60 / self.per_minute, _LONGEST))
         return ProblemError(
             "too-many-joins",
-            "Wait a moment. Anyone can join this campaign, so the server limits joins per source.",
+            "Wait a moment. The server limits the number of new workers per source.",
             headers={"Retry-After": str(seconds)},
         )
 

@@ -228,8 +228,8 @@ class Settings(BaseSettings):
     )
     joins_per_minute: Annotated[float, Unit("workers"), Ge(0), Le(1e6)] = Field(
         30.0,
-        description="New workers a minute from one source in campaigns that are open to all, "
-        "in the long run; 0: no limit. A source is an address, or a /64 network of IPv6.",
+        description="New workers a minute from one source, in the long run; 0: no limit. "
+        "A source is an address, or a /64 network of IPv6.",
     )
     joins_at_once: Annotated[int, Unit("workers")] = Field(
         100, ge=1, le=10**6, description="New workers from one source at once."

@@ -227,7 +227,7 @@ def start_lines(settings: Settings, resources: Resources, limits: OpenConnection
         f"  Requests: {one.at_once:,} at once, {each_at_once:,} with one key or credential;",
         f"    with one key or credential, or from one source without: {each};",
         f"    from one source: {source}",
-        f"  Joins of campaigns open to all, from one source: {joins};",
+        f"  Joins from one source: {joins};",
         f"    a source is {'a client' if proxy is None else f'an address stated by {proxy}'}",
         f"  Memory: {memory}",
         f"  Connections: {limits.most:,}, {limits.each:,} of them from one source; "

@@ -1,4 +1,4 @@
-"""Assign tasks to workers as they join, those first that were assigned least often.
+"""Assign tasks to workers or invites as they join, those first that were assigned least often.
 
 So the counts of two tasks never differ by more than one. Withdrawn and silent workers count as
 well: the tasks of the next worker do not reveal a withdrawal or an answer. In "suggested" campaigns
@@ -30,10 +30,11 @@ def fixed_allotment(row: Any) -> AllotmentKind | None:
     return said
 
 
-def draw_allotment(connection: Connection, row: Any) -> bytes | None:
+def draw_allotment(connection: Connection, row: Any, kept: bytes | None = None) -> bytes | None:
     """Sample a new worker's tasks and increment their counts; None without assignment.
 
-    Call it in a write transaction, with the open campaign locked.
+    `kept` are tasks sampled before, which are returned instead. This writes as many rows, so that
+    the time does not reveal them. Call it in a write transaction, with the open campaign locked.
     """
     if fixed_allotment(row) is None:
         return None
@@ -42,8 +43,9 @@ def draw_allotment(connection: Connection, row: Any) -> bytes | None:
     aims = read_aims(connection, row)
     groups = _by_aim(connection, row.id, aims) if aims else _by_times_asked(connection, row.id)
     chosen = least_asked(groups, count)
-    connection.execute(update(task).where(task.c.id.in_(chosen)).values(asked=task.c.asked + 1))
-    return b"".join(sorted(chosen))
+    more = int(kept is None)
+    connection.execute(update(task).where(task.c.id.in_(chosen)).values(asked=task.c.asked + more))
+    return kept or b"".join(sorted(chosen))
 
 
 def _by_times_asked(connection: Connection, campaign: bytes) -> Iterator[list[bytes]]:

@@ -16,6 +16,7 @@ from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.allotments import fixed_allotment
 from quietcrowd.campaign.store.database import UNAVAILABLE, Database, if_it_fails
+from quietcrowd.campaign.store.invites import forget_invites
 from quietcrowd.campaign.store.releases import update_released, waits_for_others
 from quietcrowd.campaign.store.withdrawals.journal import Departures, Ending
 from quietcrowd.campaign.terms.channels import parse_mechanism
@@ -225,6 +226,7 @@ def close_campaign(connection: Connection, departures: Departures, row: Any, now
     end = None if days is None else int(now) + int(days) * _DAY
     keep_ending(connection, departures, row, "closed", end)
     update_campaign(connection, row, state="closed", delete_at=end)
+    forget_invites(connection, row.id)
     if not waits_for_others(row):
         return False
     update_released(connection, row.id)

@@ -66,6 +66,7 @@ class _Person(NamedTuple):
     config_hash: bytes
     waits: bool
     allotted: frozenset[bytes]
+    placed: bool
 
 
 class _Stored(NamedTuple):
@@ -211,7 +212,10 @@ def _people(connection: Connection, ids: Iterable[bytes]) -> dict[bytes, _Person
         )
     }
     found = connection.execute(
-        select(person.id, person.campaign_id, person.token_sha256, person.allotment)
+        select(
+            *(person.id, person.campaign_id, person.token_sha256),
+            *(person.allotment, person.placed),
+        )
         .where(wanted, person.campaign_id.in_(by_id))
         .order_by(person.id)
         .with_for_update()
@@ -225,6 +229,7 @@ def _people(connection: Connection, ids: Iterable[bytes]) -> dict[bytes, _Person
             config_hash=by_id[row.campaign_id].config_hash,
             waits=waits_for_others(by_id[row.campaign_id]),
             allotted=frozenset(allotted_tasks(row.allotment)),
+            placed=row.placed == 1,
         )
         for row in found
     }
@@ -263,6 +268,8 @@ def _decide(batch: _Batch, sent: WorkerUpload) -> Receipt:
     person = batch.people.get(sent.participant)
     if person is None or not same_hash(person.token_sha256, token_hash(sent.credential)):
         raise ProblemError("credential", "Join the campaign first.")
+    if not person.placed:
+        raise ProblemError("place-needed", "PUT /me/place before you randomize and send.")
     if not same_hash(person.config_hash, bytes.fromhex(sent.upload.config_hash)):
         raise ProblemError(
             "config-mismatch", "Read the campaign again; send only what the worker agreed to."

@@ -2,9 +2,10 @@
 
 Anyone with a new credential, including the requester, can try to join and so learn whether a
 campaign is full. So its limit counts only the workers that the requester sees. An invite is checked
-last: all other errors are the same for used and unused invites. Requesters erase by pseudonym: the
-rows written are the same for present, withdrawn and unknown workers, until results change.
-Otherwise the time taken would reveal withdrawals since the last release.
+last: all other errors are the same for used and unused invites. Workers with an invite count from
+taking the place on: see `invites`. Requesters erase by pseudonym or by invite: the rows written are
+the same for present, withdrawn and unknown workers, until results change. Otherwise the time taken
+would reveal withdrawals since the last release.
 """
 
 import secrets
@@ -13,21 +14,28 @@ from typing import Any
 
 from attrs import field, frozen
 from sqlalchemy import Connection, delete, insert, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.worker_documents import JoinRequest
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.allotments import draw_allotment
 from quietcrowd.campaign.store.exclusions import renew
+from quietcrowd.campaign.store.invites import (
+    count_joined,
+    delete_places,
+    invalid_invite,
+    reserve,
+    revoke_presented,
+    spend,
+)
 from quietcrowd.campaign.store.releases import show_at_once, update_released, waits_for_others
 from quietcrowd.campaign.store.withdrawals.journal import Departures
 from quietcrowd.campaign.terms.promises import most_participants
 from quietcrowd.campaign.terms.tokens import (
     erased_hash,
-    has_prefix,
     new_id,
     new_pseudonym,
+    new_token,
     participant_id,
     same_hash,
     token_hash,
@@ -55,7 +63,7 @@ def join(
 ) -> bool:
     """Add a worker to a campaign in a write transaction; return whether the worker is new.
 
-    `let_in` may raise before a new worker joins without an invite. Raises `ProblemError`.
+    `let_in` may raise before a new worker joins. Raises `ProblemError`.
     """
     row = public_campaign(connection, campaign, lock=True)
     me, hashed = participant_id(credential), token_hash(credential)
@@ -72,26 +80,59 @@ def join(
                 connection.execute(late.values(allotment=allotment))
         return False
     _require_not_withdrawn(connection, row.id, credential)
-    _require_open(row, bytes.fromhex(request.config_hash))
+    _require_open(row, bytes.fromhex(request.config_hash), full=not request.continues)
     if row.join_mode == "invite":
-        _use_invite(connection, row.id, request.invite)
+        columns = reserve(connection, row, request, let_in)
     else:
         let_in()
+        columns = {"allotment": draw_allotment(connection, row)}
     count_joined(connection, row.id, 1)
-    connection.execute(
-        insert(tables.participant),
-        {
-            "id": me,
-            "campaign_id": row.id,
-            "token_sha256": hashed,
-            "pseudonym": new_pseudonym(),
-            "consent_hash": row.config_hash,
-            "allotment": draw_allotment(connection, row),
-        },
-    )
-    if not waits_for_others(row):
-        show_at_once(connection, row.id, participants=1)
+    new = {
+        "id": me,
+        "campaign_id": row.id,
+        "token_sha256": hashed,
+        "pseudonym": new_pseudonym(),
+        "consent_hash": row.config_hash,
+        "placed": 0,
+    }
+    connection.execute(insert(tables.participant), {**new, **columns})
+    _show_if_counted(connection, row, placed=False, count=1)
     return True
+
+
+def take_place(connection: Connection, credential: str) -> None:
+    """Let a worker send, in a write transaction: one worker of an invite; repeating has no effect.
+
+    A device calls this before it randomizes, so that two devices never do with one invite. Raises
+    `ProblemError`.
+    """
+    person = find_participant(connection, credential, lock=True)
+    if person.placed:
+        return
+    row = _campaign(connection, person.campaign_id)
+    if row.state != "open":
+        raise ProblemError("campaign-closed", "The campaign accepts no more reports.")
+    if row.join_mode == "invite" and not spend(connection, row.id, person.invite_sha256, person.id):
+        raise invalid_invite()
+    table = tables.participant
+    mine = table.c.id == person.id
+    connection.execute(update(table).where(mine).values(placed=1, code_sha256=None))
+    if row.join_mode == "invite":
+        _show_if_counted(connection, row, placed=True, count=1)
+
+
+def _campaign(connection: Connection, campaign: bytes) -> Any:
+    table = tables.campaign
+    return connection.execute(select(table).where(table.c.id == campaign)).one()
+
+
+def _show_if_counted(
+    connection: Connection, row: Any, *, placed: bool, count: int, reports: int = 0
+) -> None:
+    """Add workers to the visible counts, unless they wait or have not taken their place."""
+    if not waits_for_others(row):
+        counted = count if placed or row.join_mode == "open" else 0
+        show_at_once(connection, row.id, participants=counted, reports=reports)
 
 
 def _require_not_withdrawn(connection: Connection, campaign: bytes, credential: str) -> None:
@@ -106,62 +147,14 @@ def _require_not_withdrawn(connection: Connection, campaign: bytes, credential: 
         )
 
 
-def _require_open(row: Any, agreed: bytes) -> None:
+def _require_open(row: Any, agreed: bytes, *, full: bool) -> None:
     if row.state != "open":
         raise ProblemError("campaign-closed", "No more workers can join.")
     if not same_hash(row.config_hash, agreed):
         raise ProblemError("config-mismatch", "Read the campaign again, and ask the worker again.")
     most = most_participants(row.join_mode, row.max_participants)
-    if most is not None and row.shown_participants >= most:
+    if full and most is not None and row.shown_participants >= most:
         raise ProblemError("full", "The campaign accepts no more participants.")
-
-
-def count_joined(connection: Connection, campaign: bytes, more: int) -> None:
-    """Add `more` to the number of joined workers, with the campaign locked."""
-    table = tables.campaign
-    connection.execute(
-        update(table).where(table.c.id == campaign).values(joined=table.c.joined + more)
-    )
-
-
-def _use_invite(connection: Connection, campaign: bytes, invite: str | None) -> None:
-    """Delete an invite: a stored one would link it to the worker, by the transaction of both."""
-    known = invite is not None and has_prefix(invite, "qci_")
-    if known:
-        used = connection.execute(
-            delete(tables.invite).where(
-                tables.invite.c.campaign_id == campaign,
-                tables.invite.c.token_sha256 == token_hash(str(invite)),
-                tables.invite.c.revoked == 0,
-            )
-        )
-        known = used.rowcount == 1
-    if not known:
-        raise ProblemError(
-            "invite-invalid",
-            "Send the invite from the link. An invite admits one worker. If it was used, ask the "
-            "requester for another.",
-        )
-    connection.execute(
-        update(tables.campaign)
-        .where(tables.campaign.c.id == campaign)
-        .values(invites_used=tables.campaign.c.invites_used + 1)
-    )
-
-
-def revoke_presented(connection: Connection, campaign: bytes, invite: str) -> None:
-    """Revoke an invite of a locked campaign, without revealing whether it was used or issued.
-
-    One statement writes one row in all cases, so that the time reveals nothing.
-    """
-    table = tables.invite
-    insert_one = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-    put = insert_one(table).values(campaign_id=campaign, token_sha256=token_hash(invite), revoked=1)
-    connection.execute(
-        put.on_conflict_do_update(
-            index_elements=[table.c.campaign_id, table.c.token_sha256], set_={"revoked": 1}
-        )
-    )
 
 
 def find_participant(connection: Connection, credential: str, *, lock: bool = False) -> Any:
@@ -186,6 +179,7 @@ def erase_participant(connection: Connection, person: Any, kept: bytes) -> bool:
     """Delete a worker, all reports and results from them; return whether results may change.
 
     Call it in a write transaction. `kept` identifies the credential, so that it cannot join again.
+    The worker's invite is spent.
     If workers wait for a release, results change with the next one, or now if the campaign is
     closed.
     """
@@ -202,12 +196,14 @@ def erase_participant(connection: Connection, person: Any, kept: bytes) -> bool:
         delete(tables.participant).where(tables.participant.c.id == person.id)
     ).rowcount
     connection.execute(insert(tables.withdrawn), {"campaign_id": campaign, "credential_hash": kept})
-    row = connection.execute(select(tables.campaign).where(tables.campaign.c.id == campaign)).one()
     count_joined(connection, campaign, -gone)
+    spend(connection, campaign, person.invite_sha256 or b"", person.id)
+    row = _campaign(connection, campaign)
     together = waits_for_others(row)
     if not together:
         renew(connection, row)
-        show_at_once(connection, campaign, participants=-gone, reports=-sum(erased))
+        counts = {"count": -gone, "reports": -sum(erased)}
+        _show_if_counted(connection, row, placed=bool(person.placed), **counts)
     changed = any(erased) and (not together or person.standing == "shown")
     connection.execute(
         update(tables.campaign)
@@ -231,6 +227,8 @@ class _Nobody:
     campaign_id: bytes
     id: bytes = field(factory=new_id)
     token_sha256: bytes = field(factory=lambda: secrets.token_bytes(32))
+    invite_sha256: bytes | None = None
+    placed: int = 1
     standing: str = "joined"
 
 
@@ -252,3 +250,62 @@ def erase_named(
     kept = erased_hash(leaving.token_sha256)
     departures.leave(campaign, leaving.id, kept)
     return erase_participant(connection, leaving, kept)
+
+
+def replace_invite(
+    connection: Connection, departures: Departures, row: Any, invite: str
+) -> tuple[str, bool]:
+    """Return a new invite with the tasks of an earlier one, and whether results may change.
+
+    What was sent with the earlier one is deleted. The rows written are the same whether it was
+    free, reserved, spent, revoked or never issued. The campaign must be locked and open; the
+    journal is written first.
+    """
+    hashed = token_hash(invite)
+    sender = _sender(connection, row.id, hashed) or _Nobody(campaign_id=row.id)
+    kept = erased_hash(sender.token_sha256)
+    departures.leave(row.id, hashed, kept)
+    tasks = _tasks_of(connection, row.id, hashed)
+    changed = erase_participant(connection, sender, kept)
+    _retract(connection, row.id, hashed, tasks)
+    new = new_token("qci_")
+    values = {"campaign_id": row.id, "token_sha256": token_hash(new), "allotment": tasks}
+    connection.execute(insert(tables.invite), values)
+    return new, changed
+
+
+def retract_again(connection: Connection, campaign: bytes, invite: bytes, kept: bytes) -> int:
+    """Delete what was sent with a replaced invite, by its hash; return the number of workers."""
+    sender = _sender(connection, campaign, invite)
+    if sender is not None:
+        erase_participant(connection, sender, kept)
+    _retract(connection, campaign, invite, _tasks_of(connection, campaign, invite))
+    return int(sender is not None)
+
+
+def _retract(connection: Connection, campaign: bytes, invite: bytes, tasks: bytes | None) -> None:
+    delete_places(connection, campaign, invite)
+    revoke_presented(connection, campaign, invite, allotment=tasks)
+
+
+def _sender(connection: Connection, campaign: bytes, invite: bytes) -> Any:
+    table = tables.participant
+    mine = (table.c.campaign_id == campaign) & (table.c.invite_sha256 == invite)
+    wanted = select(table).where(mine, table.c.placed == 1)
+    return connection.execute(wanted.with_for_update()).one_or_none()
+
+
+def _tasks_of(connection: Connection, campaign: bytes, invite: bytes) -> bytes | None:
+    """Return the tasks of an invite, also if it is spent."""
+    one, person = tables.invite.c, tables.participant.c
+    known = [
+        *connection.scalars(
+            select(one.allotment).where(one.campaign_id == campaign, one.token_sha256 == invite)
+        ),
+        *connection.scalars(
+            select(person.allotment).where(
+                person.campaign_id == campaign, person.invite_sha256 == invite
+            )
+        ),
+    ]
+    return next((tasks for tasks in known if tasks is not None), None)

@@ -170,12 +170,13 @@ def _counts() -> dict[str, ColumnElement[int]]:
     """Return the correct values by column; the number of revoked invites is unknown."""
     kept = tables.campaign.c
     at_once = kept.at_least <= 1
+    counts_now = or_(tables.participant.c.placed == 1, kept.join_mode == "open")
     invites = kept.invites_used + _number_of(tables.invite, tables.invite.c.revoked == 0)
     return {
         "tasks": _number_of(tables.task),
         "joined": _number_of(tables.participant),
         "shown_participants": case(
-            (at_once, _number_of(tables.participant)), else_=kept.shown_participants
+            (at_once, _number_of(tables.participant, counts_now)), else_=kept.shown_participants
         ),
         "shown_reports": case(
             (at_once, _number_of(tables.report) + _number_of(tables.sketch)),

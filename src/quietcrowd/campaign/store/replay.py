@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import frozen
-from sqlalchemy import Connection, select
+from sqlalchemy import ColumnElement, Connection, select
 
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.campaigns import (
@@ -14,7 +14,8 @@ from quietcrowd.campaign.store.campaigns import (
     update_campaign,
 )
 from quietcrowd.campaign.store.database import Database, insert_rows, look_up
-from quietcrowd.campaign.store.participants import erase_participant
+from quietcrowd.campaign.store.invites import forget_invites
+from quietcrowd.campaign.store.participants import erase_participant, retract_again
 from quietcrowd.campaign.store.releases import update_released, waits_for_others
 from quietcrowd.campaign.store.withdrawals.journal import Departures, Ending, trace_of
 
@@ -94,6 +95,7 @@ def _end_again(database: Database, departures: Departures, campaign: bytes) -> E
             delete_campaign(connection, row.id)
         else:
             update_campaign(connection, row, state="closed", delete_at=ended.delete_at)
+            forget_invites(connection, row.id)
             if waits_for_others(row):
                 update_released(connection, row.id)
     kind: Ending = ended.kind
@@ -106,17 +108,36 @@ def _leave_again(database: Database, departures: Departures, campaign: bytes) ->
         left = departures.left(campaign, ids)
         if left:
             erased += _erase(database, campaign, left)
+    for invites in _invites(database, campaign):
+        left = departures.left(campaign, invites)
+        if left:
+            erased += _retract(database, campaign, left)
     for credentials in departures.credentials_left(campaign):
         _reject(database, campaign, credentials)
     return erased
 
 
 def _participants(database: Database, campaign: bytes) -> Iterator[Sequence[bytes]]:
-    person, last = tables.participant.c, b""
+    person = tables.participant.c
+    return _pages(database, person.id, person.campaign_id == campaign)
+
+
+def _invites(database: Database, campaign: bytes) -> Iterator[Sequence[bytes]]:
+    """Yield the hashes of invites that are not revoked, and of those of workers."""
+    person, invite = tables.participant.c, tables.invite.c
+    yield from _pages(database, person.invite_sha256, person.campaign_id == campaign)
+    mine = (invite.campaign_id == campaign) & (invite.revoked == 0)
+    yield from _pages(database, invite.token_sha256, mine)
+
+
+def _pages(
+    database: Database, column: ColumnElement[Any], condition: ColumnElement[bool]
+) -> Iterator[Sequence[bytes]]:
+    last = b""
     while True:
-        wanted = select(person.id).where(person.campaign_id == campaign, person.id > last)
+        wanted = select(column).distinct().where(condition, column > last)
         with database.read() as connection:
-            some = connection.scalars(wanted.order_by(person.id).limit(_SOME)).all()
+            some = connection.scalars(wanted.order_by(column).limit(_SOME)).all()
         if not some:
             return
         yield some
@@ -131,6 +152,13 @@ def _erase(database: Database, campaign: bytes, left: Mapping[bytes, bytes]) -> 
         for person in found:
             erase_participant(connection, person, left[person.id])
     return len(found)
+
+
+def _retract(database: Database, campaign: bytes, left: Mapping[bytes, bytes]) -> int:
+    with database.write() as connection:
+        if not _locked(connection, campaign):
+            return 0
+        return sum(retract_again(connection, campaign, *one) for one in left.items())
 
 
 def _reject(database: Database, campaign: bytes, credentials: Sequence[bytes]) -> None:

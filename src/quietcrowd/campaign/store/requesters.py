@@ -30,7 +30,7 @@ from quietcrowd.campaign.terms.tokens import (
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.validation import check_text
 
-Kind: TypeAlias = Literal["key", "code", "token", "credential", "campaign", "open-campaign"]
+Kind: TypeAlias = Literal["key", "code", "token", "credential", "campaign"]
 
 
 @frozen
@@ -42,7 +42,7 @@ class Shown:
 
 
 def known_among(connection: Connection, shown: Collection[Shown]) -> set[Shown]:
-    """Return which exist; a campaign must not be a draft, an open campaign open to anyone."""
+    """Return which exist; a campaign must not be a draft."""
     person, campaign = tables.participant.c, tables.campaign.c
     ids = [one.hash[:16] for one in shown if one.kind == "credential"]
     wanted: dict[Kind, tuple[Any, ColumnElement[bool]]] = {
@@ -51,7 +51,6 @@ def known_among(connection: Connection, shown: Collection[Shown]) -> set[Shown]:
         "token": (tables.dashboard_token.c.token_sha256, true()),
         "credential": (person.token_sha256, person.id.in_(ids)),  # ids have an index
         "campaign": (campaign.id, campaign.state != "draft"),
-        "open-campaign": (campaign.id, campaign.join_mode == "open"),
     }
     known: set[Shown] = set()
     for kind, (column, condition) in wanted.items():

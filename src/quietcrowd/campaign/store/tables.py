@@ -9,8 +9,12 @@ workers are active: see `clock`.
 is 1 if the device marks the report as sent before. `participant.standing` is joined, waiting or
 shown: see `releases`. For `exclusion` see `exclusions`.
 
-`campaign.allotment` is the kind of task assignment, `participant.allotment` contains a worker's
-tasks, and `task.asked` counts the workers of a task: see `allotments`.
+`campaign.allotment` is the kind of task assignment, `invite.allotment` and `participant.allotment`
+contain a worker's tasks, and `task.asked` counts the workers of a task: see `allotments`.
+
+`participant.placed` is 1 once a worker may send. Until a campaign closes, `invite_sha256` links a
+worker with an invite; `code_sha256` identifies the code that moves an unplaced worker to another
+browser. See `invites`.
 
 Counts shown to the requester are stored in the campaign's row, because counting many millions of
 rows takes long.
@@ -181,6 +185,7 @@ invite = _table(
     _owner("campaign", primary_key=True),
     Column("token_sha256", LargeBinary, primary_key=True),
     _counted("revoked", 0),
+    Column("allotment", LargeBinary),
 )
 
 participant = _table(
@@ -192,9 +197,13 @@ participant = _table(
     Column("consent_hash", LargeBinary, nullable=False),
     Column("standing", Text, nullable=False, server_default="joined"),
     Column("allotment", LargeBinary),
+    Column("invite_sha256", LargeBinary),
+    Column("code_sha256", LargeBinary),
+    _counted("placed", 1),  # as workers are who joined at older servers
     UniqueConstraint("campaign_id", "pseudonym"),
     UniqueConstraint("campaign_id", "id"),
     Index("ix_participant_campaign_id_standing", "campaign_id", "standing"),
+    Index("ix_participant_campaign_id_invite_sha256", "campaign_id", "invite_sha256"),
 )
 
 withdrawn = _table(

@@ -13,6 +13,8 @@ read results. Prefixes make leaked secrets searchable."""
 
 _NAME = "worker-[0-9a-f]{16}"
 PSEUDONYM = rf"^{_NAME}$"
+_LETTERS, _COUNT = "0123456789ABCDEFGHJKMNPQRSTVWXYZ", 16  # without I, L, O and U
+CODE = rf"^[{_LETTERS}]{{{_COUNT}}}$"
 _TOKEN = re.compile(r"qc[kwidr]_[A-Za-z0-9_-]{43}", re.ASCII)
 _TOKEN_LIKE = re.compile(r"(qc[kwidr]_)[A-Za-z0-9_-]+", re.ASCII)
 _LISTED = re.compile(rf" \({_NAME}[^()]*\)")
@@ -41,6 +43,22 @@ def hide_pseudonyms(text: str) -> str:
 def token_hash(token: str) -> bytes:
     """Return the SHA-256 of a token, as stored; 32 random bytes need no slower hash."""
     return hashlib.sha256(token.encode()).digest()
+
+
+def new_code() -> str:
+    """Return 80 random bits in base 32, with which a worker goes on in another browser."""
+    return "".join(secrets.choice(_LETTERS) for _ in range(_COUNT))
+
+
+def read_code(typed: str) -> str | None:
+    """Return a code as it is sent; None if it has another form."""
+    code = typed.upper().translate(str.maketrans("OIL", "011", "- \t\r\n"))
+    return code if re.fullmatch(CODE, code, re.ASCII) else None
+
+
+def code_hash(invite: bytes, code: str) -> bytes:
+    """Return the stored hash of a code, which only someone with the invite's hash can test."""
+    return hashlib.sha256(b"code " + invite + code.encode()).digest()
 
 
 def withdrawn_hash(credential: str) -> bytes:

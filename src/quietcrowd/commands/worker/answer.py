@@ -45,6 +45,8 @@ class Answer:
     answers, and send. Drawing and sending are one step. The command names questions that you
     reported on before. If they get fresh noise, --yes requires --total-epsilon.
 
+    Joining prints a code. --code continues with the same link on another device.
+
     Example: quietcrowd worker answer 'https://example.org/j/0123...#i=qci_...' --total-epsilon 20
 
     Example: quietcrowd worker answer LINK --file mine.csv --yes
@@ -79,6 +81,11 @@ class Answer:
         help="Directory of this device, instead of your data directory.",
         default=None,
     )
+    code: str | None = option(
+        metavar="CODE",
+        help="Continue from another device or browser, with the code that it showed.",
+        default=None,
+    )
     status: bool = option(help="Show your data on the server.", default=False)
     withdraw: bool = option(help="Withdraw, and have all that you sent deleted.", default=False)
     as_json: bool = options.JSON
@@ -108,7 +115,7 @@ class Answer:
         elif client.committed:
             _send_again(client, self.file, as_json=self.as_json)
         else:
-            _take_part(client, self.file, yes=self.yes, as_json=self.as_json)
+            _take_part(client, self)
 
 
 def _send_again(client: Client, file: Path | None, *, as_json: bool) -> None:
@@ -123,14 +130,16 @@ def _send_again(client: Client, file: Path | None, *, as_json: bool) -> None:
     _print_sent(client, receipt, as_json=as_json)
 
 
-def _take_part(client: Client, file: Path | None, *, yes: bool, as_json: bool) -> None:
+def _take_part(client: Client, given_to: Answer) -> None:
+    file, yes, as_json = given_to.file, given_to.yes, given_to.as_json
     most = client.affordable()
     if not as_json:
         print_terms(client, most)
     if not (yes or agreed("Do you agree, and take part?")):
         note("You are not taking part. Nothing was sent.")
         raise typer.Exit(1)
-    client.join()
+    client.join(given_to.code)
+    _print_continuation(client)
     notes = print_questions(client)
     if file is None:
         _mind_repeats(client, client.repeated, yes=yes)
@@ -143,6 +152,14 @@ def _take_part(client: Client, file: Path | None, *, yes: bool, as_json: bool) -
             raise typer.Exit(1)
         receipt = _send(client, given)
     _print_sent(client, receipt, as_json=as_json)
+
+
+def _print_continuation(client: Client) -> None:
+    if client.code is not None:
+        note(
+            f"Code to continue on another device, with the same link: {client.code}. This device "
+            "cannot send after that."
+        )
 
 
 def _asked_alone(client: Client, given: Mapping[str, Any]) -> dict[str, Any]:

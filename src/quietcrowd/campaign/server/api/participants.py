@@ -32,6 +32,7 @@ from quietcrowd.campaign.store.participants import (
     find_participant,
     join,
     public_campaign,
+    take_place,
 )
 from quietcrowd.campaign.terms.channels import stored_rule
 from quietcrowd.campaign.terms.settings import PREFIX
@@ -81,6 +82,7 @@ def read_configuration(campaign: Id, service: ServiceOf) -> Response:
         201: {"model": Participation, "description": "Joined"},
         **documented(
             "credential",
+            "code-unknown",
             "invite-invalid",
             "not-found",
             "too-many-joins",
@@ -101,7 +103,12 @@ def join_campaign(
     asked: Request,
     response: Response,
 ) -> Participation:
-    """Join a campaign; repeating this has no effect. The credential determines `participant`."""
+    """Join a campaign; repeating this has no effect. The credential determines `participant`.
+
+    An invite is reserved, not spent. With `continues` and the code of a worker of the same invite,
+    the worker goes on with this credential. The response does not reveal whether others have joined
+    with the invite.
+    """
     if participant != participant_id(credential).hex():
         raise ProblemError(
             "credential",
@@ -162,11 +169,25 @@ def read_own_tasks(credential: Credential, service: ServiceOf) -> TasksForPartic
     return document
 
 
+@router.put(
+    "/me/place",
+    status_code=204,
+    responses=documented("credential", "invite-invalid", "campaign-closed"),
+)
+def take_own_place(credential: Credential, service: ServiceOf) -> None:
+    """Spend the invite, so that only this worker can send; repeating this has no effect.
+
+    A device must do this before it randomizes. All other workers with the same invite are deleted.
+    """
+    with service.database.write() as connection:
+        take_place(connection, credential)
+
+
 @router.delete("/me", status_code=204, responses=documented("credential"))
 def withdraw(credential: Credential, service: ServiceOf) -> None:
     """Delete the worker and all reports permanently, also after the campaign has closed.
 
-    The credential cannot join the campaign again.
+    The credential cannot join the campaign again, and the invite is spent.
     """
     with service.database.write() as connection:
         person = find_participant(connection, credential, lock=True)
@@ -180,7 +201,9 @@ def withdraw(credential: Credential, service: ServiceOf) -> None:
 reports = APIRouter(prefix=f"{PREFIX}/me/reports", tags=["reports"])
 
 
-@reports.post("", responses=documented("credential", "config-mismatch", "campaign-closed"))
+@reports.post(
+    "", responses=documented("credential", "config-mismatch", "campaign-closed", "place-needed")
+)
 async def send_reports(upload: Upload, credential: Credential, service: ServiceOf) -> Receipt:
     """Store reports; once this responds, they are stored permanently.
 

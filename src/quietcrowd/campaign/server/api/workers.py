@@ -1,7 +1,7 @@
 """What requesters request about workers: invites, exclusion from results, and deletion.
 
-An invite lets one worker join. Only its hash is stored, until it is used. Responses are the same
-whether the campaign has a worker or not.
+An invite lets one worker take part. Only its hash is stored. Responses are the same whether the
+campaign has a worker or not.
 """
 
 from typing import Any, Literal
@@ -23,7 +23,8 @@ from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import Requester, Service, ServiceOf
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.exclusions import exclude, include, listed, renew
-from quietcrowd.campaign.store.participants import erase_named, revoke_presented
+from quietcrowd.campaign.store.invites import revoke_presented
+from quietcrowd.campaign.store.participants import erase_named, replace_invite
 from quietcrowd.campaign.store.releases import waits_for_others
 from quietcrowd.campaign.store.requesters import owned_campaign
 from quietcrowd.campaign.terms.settings import PREFIX
@@ -117,15 +118,23 @@ def issue_invites(
     tokens = [new_token("qci_") for _ in range(order.count)]
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
-        if row.join_mode != "invite":
-            raise ProblemError("bad-state", "The campaign is open to all, and needs no invites.")
-        if row.state == "closed":
-            raise ProblemError("campaign-closed", "No more workers can join.")
+        _require_invites(row)
         connection.execute(
             insert(tables.invite),
             [{"campaign_id": row.id, "token_sha256": token_hash(token)} for token in tokens],
         )
         _count_made(connection, row.id, row.invites_made + len(tokens))
+    return _invites(campaign, tokens)
+
+
+def _require_invites(row: Row[Any]) -> None:
+    if row.join_mode != "invite":
+        raise ProblemError("bad-state", "The campaign is open to all, and needs no invites.")
+    if row.state == "closed":
+        raise ProblemError("campaign-closed", "No more workers can join.")
+
+
+def _invites(campaign: Id, tokens: list[str]) -> Invites:
     return Invites(invites=tokens, fragments=[f"/j/{campaign}#i={token}" for token in tokens])
 
 
@@ -149,7 +158,7 @@ def _used(row: Row[Any]) -> int:
 
 @invites.delete("", status_code=204, responses=documented("credential", "not-found"))
 def revoke_invites(campaign: Id, requester: Requester, service: ServiceOf) -> None:
-    """Revoke all invites that were not used."""
+    """Revoke all invites that were not used: no one can join or send with them any longer."""
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
         connection.execute(delete(tables.invite).where(tables.invite.c.campaign_id == row.id))
@@ -160,14 +169,37 @@ def revoke_invites(campaign: Id, requester: Requester, service: ServiceOf) -> No
 def revoke_invite(
     campaign: Id, revocation: Revocation, requester: Requester, service: ServiceOf
 ) -> None:
-    """Revoke one invite by presenting it: no one can join with it any longer.
+    """Revoke one invite by presenting it: no one can join or send with it any longer.
 
-    The response, the stored data and all counts are the same whether the invite was used, unused or
-    never issued.
+    The response, the stored data and all counts are the same whether the invite was used, reserved,
+    unused or never issued. Sent reports are not affected.
     """
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
-        revoke_presented(connection, row.id, revocation.invite)
+        revoke_presented(connection, row.id, token_hash(revocation.invite))
+
+
+@invites.post(
+    "/replace",
+    status_code=201,
+    responses=documented("credential", "not-found", "bad-state", "campaign-closed"),
+)
+def replace_presented(
+    campaign: Id, revocation: Revocation, requester: Requester, service: ServiceOf
+) -> Invites:
+    """Replace an invite by presenting it: return a new one with the same tasks.
+
+    All that was sent with the earlier one is deleted, and no one can join or send with it any
+    longer. The response and the stored data are the same whether it was used, reserved, unused or
+    never issued. Results follow as after a withdrawal.
+    """
+    with service.database.write() as connection:
+        row = owned_campaign(connection, requester, campaign, lock=True)
+        _require_invites(row)
+        new, changed = replace_invite(connection, service.departures, row, revocation.invite)
+        _count_made(connection, row.id, row.invites_made + 1)
+    _infer_if(changed, service, row.id)
+    return _invites(campaign, [new])
 
 
 def _count_made(connection: Connection, campaign: bytes, count: int) -> None:

@@ -10,7 +10,8 @@ export async function openDevice(campaign, timing) {
   const messages = await fetch("../worker/messages/en.json");
   const english = speaker(await messages.json());
   const base = new URL("../", location.href).href;
-  device = await Device.open({ base, campaign, english, ...timing });
+  const now = () => Date.now() + (window.later ?? 0);
+  device = await Device.open({ base, campaign, english, now, ...timing });
   return device.state;
 }
 

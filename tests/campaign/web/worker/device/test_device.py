@@ -18,8 +18,10 @@ from tests.campaign.web.browser import own_chromium
 from tests.nightly import by_day
 
 import quietcrowd as qc
+from quietcrowd.campaign import Client
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.web.worker_page import WORKER_FILES, modules_in_order
+from quietcrowd.exceptions import CampaignError
 from quietcrowd.mechanisms import OptimalMechanism
 
 pytestmark = pytest.mark.slow
@@ -257,6 +259,8 @@ def test_joining_with_lost_responses_uses_one_invite(new_tab, desk):
     tab.lose(2, status=503, path="**/me/tasks")
     tab.call("join", desk.invite(campaign)[0])
     assert tab.look("state") == "joined"
+    tab.lose(3, path="**/me/place")
+    assert tab.call("commit", YES) is None
     document = desk.client.get(f"/campaigns/{campaign}").json()
     assert document["participants"] == 1
 
@@ -310,10 +314,11 @@ def test_without_a_network_reports_wait(joined, context):
 
 
 CLOCK = """(taken) => {
-  let now = 1_000; // when reports are asked for; drawing and storing them takes so long
+  let now = 1_000; // when there is a place; drawing and storing reports takes so long
+  let isPlaced = false;
   performance.now = () => {
     const told = now;
-    now = Math.max(now, 1_000 + taken);
+    now = Math.max(now, isPlaced ? 1_000 + taken : now);
     return told;
   };
   const later = setTimeout;
@@ -323,6 +328,7 @@ CLOCK = """(taken) => {
   };
   const ask = fetch;
   window.fetch = (url, options) => {
+    isPlaced ||= url.endsWith("/me/place");
     window.left = options.method === "POST" ? now - 1_000 : window.left;
     return ask(url, options);
   };
@@ -583,16 +589,292 @@ def test_who_leaves_before_answering_may_come_back(joined, desk):
     assert tab.call("join", desk.invite(tab.campaign)[0]) is None
 
 
-def test_answers_are_kept_only_on_request_and_until_they_are_sent(joined, new_tab):
+def test_answers_are_kept_until_they_are_sent(joined, new_tab):
     tab = joined()
-    assert "drafts" not in json.dumps(tab.run("everything"))
+    assert (tab.look("mayKeepDrafts"), tab.look("keepsDrafts")) == (True, True)
     tab.call("keepDrafts", YES)
     again = new_tab(tab.campaign)
-    assert again.call("drafts") == YES
     again.call("load")
+    assert again.call("drafts") == YES
     again.call("commit", YES)
     [entry] = [one for one in again.run("everything") if isinstance(one, dict)]
     assert entry["drafts"] == []
+
+
+def test_a_shared_phone_keeps_none_and_deletes_what_it_has(joined, new_tab):
+    tab = joined()
+    tab.call("keepDrafts", YES)
+    tab.call("setKeepsDrafts", False)
+    tab.call("keepDrafts", YES)
+    assert "yes" not in drafts_of(tab)
+    again = new_tab(tab.campaign)
+    again.call("load")
+    assert (again.look("mayKeepDrafts"), again.look("keepsDrafts")) == (True, False)
+    again.call("setKeepsDrafts", True)
+    again.call("keepDrafts", YES)
+    assert again.call("drafts") == YES
+
+
+def drafts_of(tab):
+    """Return what the database holds of answers, as text."""
+    return json.dumps([one.get("drafts") for one in tab.run("everything") if isinstance(one, dict)])
+
+
+@pytest.mark.parametrize(
+    "members",
+    [{"drafts": False}, {"join_mode": "open"}],
+    ids=["turned off by the requester", "public link"],
+)
+def test_where_drafts_are_off_none_is_kept(new_tab, desk, members):
+    campaign = desk.campaign(**members)
+    tab = new_tab(campaign)
+    invite = None if "join_mode" in members else desk.invite(campaign)[0]
+    tab.call("join", invite)
+    tab.call("setKeepsDrafts", True)
+    tab.call("keepDrafts", YES)
+    assert (tab.look("mayKeepDrafts"), tab.look("keepsDrafts")) == (False, False)
+    assert "yes" not in drafts_of(tab)
+
+
+@pytest.mark.parametrize("later", [86_000_000, 86_400_000, -87_000_000, 10**11])
+def test_answers_are_deleted_a_day_after_the_last_one(joined, new_tab, desk, later):
+    tab = joined()
+    tab.call("keepDrafts", YES)
+    tab.page.evaluate("(later) => { window.later = later; }", later)
+    assert (tab.call("drafts") == []) == (abs(later) >= 86_400_000)
+    other = new_tab(desk.campaign())  # of another campaign in the same browser
+    other.page.evaluate("(later) => { window.later = later; }", later)
+    other.run("openDevice", other.campaign, QUICK)
+    assert ("yes" in drafts_of(tab)) == (abs(later) < 86_400_000)
+
+
+def test_an_open_page_deletes_them_by_itself(joined):
+    tab = joined()
+    tab.page.evaluate("""() => {
+      window.setTimeout = (act, ms) => { window.timer = { act, ms }; };
+    }""")
+    tab.call("keepDrafts", YES)
+    assert tab.page.evaluate("() => window.timer.ms") == 86_400_000
+    tab.page.evaluate("() => { window.later = 86_400_000; return window.timer.act(); }")
+    tab.page.wait_for_function(
+        """async () => {
+          const { everything } = await import("./device_page.js");
+          return !JSON.stringify(await everything()).includes("yes");
+        }"""
+    )
+
+
+def test_answers_are_deleted_once_the_campaign_is_closed(new_tab, desk):
+    campaign = desk.campaign(closes_on="2099-12-31")
+    tab = new_tab(campaign)
+    tab.call("join", desk.invite(campaign)[0])
+    tab.page.evaluate("() => { window.later = Date.UTC(2099, 11, 31, 22) - Date.now(); }")
+    tab.call("keepDrafts", YES)
+    assert tab.call("drafts") == YES
+    tab.page.evaluate("() => { window.later = Date.UTC(2100, 0, 1) - Date.now(); }")
+    assert tab.call("drafts") == []
+    tab.page.evaluate("() => { window.later = 0; }")
+    tab.call("keepDrafts", YES)
+    desk.client.post(f"/campaigns/{campaign}/close").raise_for_status()
+    assert refusal(tab.call("commit", YES)) == "refusal.campaign-closed"
+    assert "yes" not in drafts_of(tab)
+
+
+@pytest.fixture
+def elsewhere(browser, desk):
+    """Return a way to open a tab in another browser."""
+    contexts = []
+
+    def open_tab(campaign):
+        contexts.append(browser.new_context())
+        return Tab(contexts[-1].new_page(), campaign).open(desk.server.url)
+
+    yield open_tab
+    for one in contexts:
+        one.close()
+
+
+CODE = r"[0-9A-HJKMNP-TV-Z]{4}(-[0-9A-HJKMNP-TV-Z]{4}){3}"
+
+
+def test_another_browser_goes_on_with_the_code(new_tab, elsewhere, desk):
+    campaign = desk.campaign(tasks=9, answers_per_participant=3, allotment="random")
+    [invite] = desk.invite(campaign)
+    tab, other = new_tab(campaign), elsewhere(campaign)
+    tab.call("join", invite)
+    code, tasks = tab.look("code"), tab.look("tasks")
+    assert re.fullmatch(CODE, code)
+    wrong = code[:-1] + ("0" if code[-1] != "0" else "1")
+    assert refusal(other.call("join", invite, wrong)) == "refusal.code"
+    assert refusal(other.call("join", invite, "no code")) == "refusal.code"
+    typed = code.replace("-", " ").lower().replace("1", "l").replace("0", "o")
+    assert other.call("join", invite, typed) is None
+    assert (other.look("code"), other.look("tasks")) == (code, tasks)
+    answers = [[task["name"], "yes"] for task in tasks]
+    assert refusal(tab.call("commit", answers)) == "refusal.credential"
+    assert tab.look("state") == "joined"
+    assert other.call("commit", answers) is None
+    assert other.look("code") is None
+    assert len(other.call("send")["reports"]) == 3
+    assert refusal(tab.call("join", invite, code)) == "refusal.invite-invalid"
+
+
+@pytest.mark.parametrize("first", ["python", "page"])
+def test_both_clients_go_on_with_the_code_of_each_other(new_tab, desk, tmp_path, first):
+    given = {"answers_per_participant": 3, "allotment": "random"}
+    campaign = desk.campaign(tasks=9, about=f"wisent {token_hex(8)}", **given)
+    [invite] = desk.invite(campaign)
+    tab = new_tab(campaign)
+    client = Client(f"{desk.server.url}/j/{campaign}", invite, folder=tmp_path)
+    if first == "page":
+        assert tab.call("join", invite) is None
+        client.join(tab.look("code"))
+        tasks = [task.name for task in client.tasks]
+        assert [task["name"] for task in tab.look("tasks")] == tasks
+        assert client.answer(dict.fromkeys(tasks, "yes")).accepted == 3
+        assert (
+            refusal(tab.call("commit", [[name, "yes"] for name in tasks])) == "refusal.credential"
+        )
+    else:
+        client.join()
+        assert tab.call("join", invite, client.code) is None
+        tasks = [task["name"] for task in tab.look("tasks")]
+        assert [task.name for task in client.tasks] == tasks
+        assert tab.call("commit", [[name, "yes"] for name in tasks]) is None
+        assert len(tab.call("send")["reports"]) == 3
+        with pytest.raises(CampaignError):
+            client.answer(dict.fromkeys(tasks, "yes"))
+        assert not client.committed
+
+
+def test_who_went_on_elsewhere_comes_back_and_drafts_are_still_there(new_tab, elsewhere, desk):
+    campaign = desk.campaign()
+    [invite] = desk.invite(campaign)
+    tab, other = new_tab(campaign), elsewhere(campaign)
+    tab.call("join", invite)
+    tab.call("keepDrafts", YES)
+    code = tab.look("code")
+    other.lose(3, path="**/participants/*")
+    assert other.call("join", invite, code) is None
+    assert tab.call("join", invite) is None  # without the code, nothing is asked
+    assert refusal(tab.call("commit", YES)) == "refusal.credential"
+    assert tab.call("join", invite, code) is None
+    assert tab.call("drafts") == YES
+    assert refusal(other.call("commit", YES)) == "refusal.credential"
+    assert tab.call("commit", YES) is None
+    assert refusal(tab.call("join", invite, code)) == "refusal.answered"
+    assert len(tab.call("send")["reports"]) == 3
+
+
+def test_of_two_browsers_with_one_link_one_draws(new_tab, elsewhere, desk):
+    campaign = desk.campaign()
+    [invite] = desk.invite(campaign)
+    tabs = [new_tab(campaign), elsewhere(campaign), elsewhere(campaign)]
+    for tab in tabs:
+        tab.call("join", invite)
+    ends = [tab.call("commit", YES) for tab in tabs]
+    assert [end and refusal(end) for end in ends] == [None, *["refusal.credential"] * 2]
+    assert [tab.look("state") for tab in tabs] == ["committed", "joined", "joined"]
+
+
+def test_a_link_that_was_taken_back_draws_nothing_and_the_new_one_works(new_tab, desk):
+    campaign = desk.campaign()
+    [invite] = desk.invite(campaign)
+    tab = new_tab(campaign)
+    tab.call("join", invite)
+    tab.call("keepDrafts", YES)
+    url = f"/campaigns/{campaign}/invites"
+    desk.client.post(f"{url}/revoke", json={"invite": invite}).raise_for_status()
+    assert refusal(tab.call("commit", YES)) == "refusal.place"
+    made = desk.client.post(f"{url}/replace", json={"invite": invite}).raise_for_status().json()
+    [new] = made["invites"]
+    assert refusal(tab.call("commit", YES)) == "refusal.credential"
+    assert (tab.call("isOther", invite), tab.call("isOther", new)) == (False, True)
+    assert tab.call("join", new) is None
+    assert tab.call("drafts") == []  # they are bound to the invite
+    assert tab.call("commit", YES) is None
+    assert len(tab.call("send")["reports"]) == 3
+
+
+def test_a_link_replaced_while_reports_are_on_their_way_stores_none(desk, new_tab):
+    campaign = desk.campaign()
+    [invite] = desk.invite(campaign)
+    tab = new_tab(campaign)
+    tab.call("join", invite)
+    tab.call("commit", YES)
+    url = f"/campaigns/{campaign}/invites/replace"
+    desk.client.post(url, json={"invite": invite}).raise_for_status()
+    assert refusal(tab.call("send")) == "refusal.credential"
+    assert desk.client.get(f"/campaigns/{campaign}").json()["reports"] == 0
+
+
+def test_twenty_lost_responses_take_one_place(joined):
+    tab = joined(pause=1)
+    tab.lose(20, path="**/me/place")
+    assert tab.call("commit", YES) is None
+    assert len(tab.call("send")["reports"]) == 3
+    assert len(tab.posts) == 1
+
+
+def test_a_page_that_dies_between_place_and_draw_draws_later(joined, new_tab):
+    tab = joined()
+    tab.page.evaluate("() => { navigator.locks.request = () => new Promise(() => {}); }")
+    with tab.page.expect_response("**/me/place"):
+        tab.page.evaluate(f"() => {{ ({CALL})(['call', 'commit', {json.dumps(YES)}]); }}")
+    tab.page.wait_for_function(
+        """async () => {
+          const { everything } = await import("./device_page.js");
+          return (await everything()).some(({ placed }) => placed);
+        }"""
+    )
+    again = new_tab(tab.campaign)
+    assert (again.state, again.look("code")) == ("joined", None)
+    again.call("load")
+    assert again.call("commit", YES) is None
+    assert len(again.call("send")["reports"]) == 3
+    assert [one for one in again.requests if "place" in one[1]] == []
+
+
+def test_what_an_older_page_drew_is_sent(joined, new_tab):
+    tab = joined()
+    tab.page.route("**/me/place", lambda route: route.fulfill(status=204))
+    assert tab.call("commit", YES) is None
+    tab.page.evaluate(WITHOUT_PLACE)
+    again = new_tab(tab.campaign)
+    again.call("load")
+    assert len(again.call("send")["reports"]) == 3
+
+
+WITHOUT_PLACE = EARLIER_HASH.replace('channel: "0".repeat(64)', "placed: undefined")
+
+
+def test_the_ledger_is_a_text_without_answers_and_secrets(joined, desk):
+    tab = joined(desk.campaign(about=f"wren {token_hex(8)}"))
+    tab.call("keepDrafts", YES)
+    tab.call("setBudget", 9)
+    waiting = joined(desk.campaign())
+    waiting.call("keepDrafts", YES)
+    tab.call("commit", YES)
+    tab.call("send")
+    ledger = tab.call("ledgerText")
+    entries = {one["name"]: one for one in json.loads(ledger)}
+    link = f"{desk.server.url}/j"
+    assert entries.keys() == {"", f"{link}/{tab.campaign}", f"{link}/{waiting.campaign}"}
+    assert entries[""]["budget"] == 9
+    mine = entries[f"{link}/{tab.campaign}"]
+    assert (mine["cost"], len(mine["reports"])) == (3, 3)
+    for secret in ("qcw_", "qci_", "drafts", "upload", '"code"'):
+        assert secret not in ledger
+
+
+def test_the_browser_is_asked_to_keep_the_data(joined):
+    tab = joined()
+    tab.page.evaluate("() => { navigator.storage.persist = async () => true; }")
+    assert tab.call("persist") is True
+    tab.page.evaluate("""() => {
+      Object.defineProperty(navigator, "storage", { value: undefined });
+    }""")
+    assert tab.call("persist") is False
 
 
 @pytest.mark.nightly
@@ -643,8 +925,8 @@ def test_a_completion_code_is_shown(joined):
 
 def test_a_closed_campaign_says_so(joined, desk):
     tab = joined()
-    desk.client.post(f"/campaigns/{tab.campaign}/close").raise_for_status()
     tab.call("commit", YES)
+    desk.client.post(f"/campaigns/{tab.campaign}/close").raise_for_status()
     assert refusal(tab.call("send")) == "refusal.campaign-closed"
 
 

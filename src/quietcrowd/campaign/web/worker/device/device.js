@@ -6,7 +6,7 @@ import { channelHash, lettersOf, taskQuestions } from "../terms/questions.js";
 import { askedOf, readTasks, readTerms, refuseIf } from "../terms/terms.js";
 import { fetchImages, imagesOf } from "./images.js";
 import { costOf, requireBudget, spentIn } from "./ledger.js";
-import { newCredential, participantOf } from "./membership.js";
+import { newCode, newCredential, participantOf, readCode, spellCode } from "./membership.js";
 import { checkedReceipt, drawUpload, knownReports, readable, toDraw } from "./reports.js";
 import { insist, objectIn, request, waitFor } from "./server.js";
 import { exchange, filesOf, openStore } from "./store.js";
@@ -16,9 +16,10 @@ import { exchange, filesOf, openStore } from "./store.js";
 /**
  * In ms. Reports are sent a multiple of `delay` after the worker's request, so that the time of
  * randomization is not revealed. `pause` is the time between a failed request and the next.
- * `patience` limits the retries, except of reports.
+ * `patience` limits the retries, except at sending. `now` gives the time in ms since 1970.
  */
-const TIMING = { delay: 4000, pause: 500, patience: 15_000 };
+const TIMING = { delay: 4000, pause: 500, patience: 15_000, now: Date.now };
+const KEPT_FOR = 86_400_000; // ms from the last answer until drafts are deleted
 const KEY = /^qcw_[\w-]{43}$/;
 const DAY = /^\d{4}-\d\d-\d\d$/;
 
@@ -44,6 +45,7 @@ export class Device {
   #entries = []; // of all campaigns; the one without a name contains the budget
   #questions = { hashes: new Map(), first: new Map(), channel: null };
   #text; // the configuration as received
+  #timer; // until drafts are deleted
   #leaves = 0; // when reports are sent, in ms of performance.now()
 
   /**
@@ -57,7 +59,7 @@ export class Device {
     device.#where = { base: href, campaign, english, origin, name, path };
     device.#timing = { ...TIMING, ...timing };
     device.#database = await openStore();
-    await device.#exchange();
+    await device.#expire();
     return device;
   }
 
@@ -84,20 +86,47 @@ export class Device {
     return this.terms;
   }
 
-  /** Join after consent to the terms; repeating this has no effect. */
-  async join(invite) {
+  /**
+   * Join after consent to the terms. `code` is that of the same worker in another browser, who goes
+   * on here. Repeating this has no effect, except with another invite or a code: until reports are
+   * drawn, these begin anew.
+   */
+  async join(invite, code) {
     const { configHash } = this.terms ?? (await this.load());
+    const typed = code ? readCode(code) : null;
+    refuseIf(code && !typed, "refusal.code");
+    const link = invite && (await participantOf(invite));
+    const invited = invite && { invite, link, code: typed ?? newCode(), continues: Boolean(typed) };
     const { name, origin } = this.#where;
-    const fresh = { name, origin, credential: newCredential() };
+    const fresh = { name, origin, credential: newCredential(), ...invited };
     await locked(async () => {
       await this.#keep((own) => {
         refuseIf(own?.state === "left", "refusal.left");
-        const asked = { invite: invite ?? own?.invite, configHash };
-        return own?.state ? own : { ...fresh, ...own, ...asked };
+        refuseIf(typed && own?.upload, "refusal.answered");
+        const isSame = !invite || [undefined, link].includes(own?.link);
+        if (own?.state && (own.upload || (isSame && !typed))) {
+          return own;
+        }
+        const isBegun = own && !own.state && isSame && !typed && !(own.continues && invite);
+        const { drafts, answered, keepsDrafts, closes = this.closes } = own ?? {};
+        const kept = isSame && drafts && { drafts, answered, keepsDrafts };
+        return { ...(isBegun ? own : { ...fresh, ...kept }), configHash, ...(closes && { closes }) };
       });
       await (this.state === "new" && this.#enter());
     });
     await (this.state === "new" ? this.#fetchTasks() : this.load());
+  }
+
+  /** Return whether this browser has joined with another invite. */
+  async isOther(invite) {
+    const { link } = this.#own ?? {};
+    return Boolean(invite && link) && link !== (await participantOf(invite));
+  }
+
+  /** The code with which the worker can go on in another browser; null once it is of no use. */
+  get code() {
+    const { state, code, placed } = this.#own ?? {};
+    return state === "joined" && code && !placed ? spellCode(code) : null;
   }
 
   /**
@@ -132,34 +161,58 @@ export class Device {
     await this.#exchange((_, store) => store.put({ name: "", budget }, ""));
   }
 
-  /** Store answers until they are sent, if the worker wants that. */
+  /** Whether the requester allows devices to store answers before they are sent. */
+  get mayKeepDrafts() {
+    return this.terms?.drafts ?? Boolean(this.#own?.link);
+  }
+
+  get keepsDrafts() {
+    return this.mayKeepDrafts && this.#own?.keepsDrafts !== false;
+  }
+
+  /** Store answers from now on, or delete them and stop. */
+  setKeepsDrafts(keepsDrafts) {
+    return this.#keepJoined(({ drafts }) => ({ keepsDrafts, drafts: keepsDrafts ? drafts : [] }));
+  }
+
+  /** Store answers until they are sent, for a day after the last one, unless drafts are off. */
   async keepDrafts(answers) {
-    await this.#keep((own) => own?.state === "joined" && { ...own, drafts: [...answers] });
+    const answered = this.#timing.now();
+    await (this.keepsDrafts && this.#keepJoined(() => ({ drafts: [...answers], answered })));
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#expire().catch(() => {}), KEPT_FOR);
   }
 
   dropDrafts() {
-    return this.keepDrafts([]);
+    return this.#keepJoined(() => ({ drafts: [] }));
   }
 
   drafts() {
-    return new Map(this.#own?.drafts);
+    return new Map(this.#own && !this.#isOver(this.#own) ? this.#own.drafts : []);
   }
 
-  /** Randomize the answers and store the reports in one transaction; they will then be sent. */
-  async commit(answers) {
-    const [start, { terms }, { delay }] = [performance.now(), this, this.#timing];
+  /**
+   * Take the place, then randomize the answers and store the reports in one transaction; they will
+   * then be sent. `onWait` as in `send`: without a place nothing is randomized.
+   */
+  async commit(answers, onWait) {
+    const [{ terms }, { delay }] = [this, this.#timing];
     const given = new Map([...answers].filter(([, answer]) => answer !== null));
     if (![...given.keys()].every((name) => this.#questions.hashes.has(name))) {
       throw new RangeError("the campaign has no such task");
     }
     refuseIf(given.size > terms.answers, "refusal.too-many", { most: terms.answers });
     refuseIf(!given.size && !reportsAll(terms), "refusal.no-answer");
-    const commit = (own, entries) => {
+    const check = (own, entries) => {
       refuseIf(own?.state !== "joined", own?.upload ? "refusal.answered" : whyOut(own));
       const asked = this.#asked(entries);
       const open = toDraw(asked, given);
       const cost = costOf(terms, open.size);
       requireBudget(entries, cost);
+      return { asked, open, cost };
+    };
+    const commit = (own, entries) => {
+      const { asked, open, cost } = check(own, entries);
       const { hashes, letters: all } = this.#questions;
       const drawn = drawUpload(asked, given, open);
       const letters = [...all].flatMap(([name, keys]) =>
@@ -168,6 +221,9 @@ export class Device {
       const { requesterId: requester } = terms;
       return { ...own, state: "committed", drafts: [], cost, letters, requester, ...drawn };
     };
+    await this.#keep((own, entries) => void check(own, entries));
+    await this.#takePlace(onWait);
+    const start = performance.now();
     await locked(() => this.#keep(commit));
     this.#leaves = start + delay * Math.ceil((performance.now() - start) / delay);
   }
@@ -234,6 +290,21 @@ export class Device {
     await clear().catch(() => {}); // a saved page has no service worker
   }
 
+  /** Ask the browser not to delete this data by itself; return whether it will not. */
+  async persist() {
+    return (await navigator.storage?.persist?.()) ?? false;
+  }
+
+  /** Return what this browser must remember of all campaigns, as JSON: no answer and no secret. */
+  async ledgerText() {
+    await this.#exchange();
+    const kept = this.#entries.map(
+      ({ name, state, budget, cost, requester, channel, letters, reports }) =>
+        ({ name, state, budget, cost, requester, channel, letters, reports }),
+    );
+    return `${JSON.stringify(kept, null, 1)}\n`;
+  }
+
   get #own() {
     return this.#entries.find(({ name }) => name === this.#where.name);
   }
@@ -251,6 +322,24 @@ export class Device {
         store.put(entry, name);
         files.forEach(([file, content]) => store.put(content, [name, file]));
       }
+    });
+  }
+
+  #keepJoined(change) {
+    return this.#keep((own) => own?.state === "joined" && { ...own, ...change(own) });
+  }
+
+  /** Return whether the drafts of an entry must be deleted. */
+  #isOver({ drafts, answered, closes }) {
+    const now = this.#timing.now();
+    const isRecent = Math.abs(now - answered) < KEPT_FOR; // also if the clock was changed
+    return drafts?.length > 0 && !(isRecent && !(new Date(now).toISOString().slice(0, 10) > closes));
+  }
+
+  #expire() {
+    return this.#exchange((entries, store) => {
+      const over = entries.filter((one) => this.#isOver(one));
+      over.forEach((one) => store.put({ ...one, drafts: [] }, one.name));
     });
   }
 
@@ -305,8 +394,9 @@ export class Device {
   }
 
   async #enter() {
-    const { credential, invite, configHash } = this.#own;
-    const body = canonicalJson({ config_hash: configHash, ...(invite && { invite }) });
+    const { credential, invite, configHash, code, continues } = this.#own;
+    const invited = invite && { invite, code, continues };
+    const body = canonicalJson({ config_hash: configHash, ...invited });
     const path = `${this.#where.path}/participants/${await participantOf(credential)}`;
     await this.#ask(path, { method: "PUT", credential, body });
   }
@@ -325,6 +415,26 @@ export class Device {
     await this.#keep(join, [["config", this.#text], ["tasks", text], ...this.images]);
   }
 
+  /** Let this device, and no other with the same invite, send. */
+  async #takePlace(onWait) {
+    const attempt = () => this.#placeOnce();
+    try {
+      await insist(attempt, { ...this.#timing, patience: Infinity, onWait });
+    } catch (error) {
+      await (error.key === "refusal.campaign-closed" && this.dropDrafts());
+      refuseIf(error.key === "refusal.invite-invalid", "refusal.place");
+      throw error;
+    }
+  }
+
+  async #placeOnce() {
+    const { credential, placed } = this.#own ?? {};
+    if (!placed) {
+      await this.#send("me/place", { method: "PUT", credential });
+      await this.#keep((own) => own?.credential === credential && { ...own, placed: true });
+    }
+  }
+
   /** Return everything besides answers that determines the reports. */
   #asked(entries) {
     const [{ terms, tasks }, questions, { origin }] = [this, this.#questions, this.#where];
@@ -336,6 +446,7 @@ export class Device {
     const { upload, receipt, credential } = this.#own ?? {};
     refuseIf(!upload, whyOut(this.#own));
     if (!receipt) {
+      await this.#placeOnce(); // drawn by a page of an older version
       const said = await this.#send("me/reports", { method: "POST", credential, body: upload });
       const checked = checkedReceipt(objectIn(await said.text()), upload);
       await this.#keep((own) => own && { ...own, state: "sent", receipt: checked });

@@ -12,6 +12,27 @@ export async function participantOf(credential) {
   return (await sha256(new TextEncoder().encode(credential))).slice(0, 32);
 }
 
+const CODE_LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"; // a power of two of them
+const CODE_FORM = new RegExp(`^[${CODE_LETTERS}]{16}$`);
+
+/** Return 80 random bits as text, with which a worker goes on in another browser. */
+export function newCode() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => CODE_LETTERS[byte % CODE_LETTERS.length]).join("");
+}
+
+/** Return a typed code as it is sent; null if it has another form. */
+export function readCode(typed) {
+  const letters = typed.toUpperCase().replace(/[\s-]/g, "");
+  const code = letters.replace(/O/g, "0").replace(/[IL]/g, "1");
+  return CODE_FORM.test(code) ? code : null;
+}
+
+/** Return a code in groups of four letters. */
+export function spellCode(code) {
+  return code.replace(/.{4}(?=.)/g, "$&-");
+}
+
 export function newId() {
   return hexOf(crypto.getRandomValues(new Uint8Array(16)));
 }

@@ -191,7 +191,7 @@ class App {
     }
     if (this.answers.size === 0) {
       this.answers = await device.drafts();
-      this.keepsDrafts = this.answers.size > 0;
+      this.keepsDrafts = device.keepsDrafts;
     }
     this.asked = await device.spending(this.terms.answers);
     this.allowed = await answersWithin(device, this.asked.budget);
@@ -229,8 +229,9 @@ class App {
 
   /** Store answers on this device, or stop. */
   async keepDrafts(wanted) {
-    await (wanted ? this.device.keepDrafts(this.answers) : this.device.dropDrafts());
-    this.keepsDrafts = wanted;
+    await this.device.setKeepsDrafts(wanted);
+    await this.device.keepDrafts(this.answers);
+    this.keepsDrafts = this.device.keepsDrafts;
   }
 }
 
