@@ -42,10 +42,16 @@ def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest
 
 @pytest.hookimpl(wrapper=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> Generator[None]:
-    """Collect only the first case, which takes half the time."""
+    """Collect only the first case, which takes half the time; by day, no case of the night."""
     yield
-    if metafunc.config.getoption("--first-case"):
-        del metafunc._calls[1:]
+    cases, option = metafunc._calls, metafunc.config.option
+    by_day = option.markexpr == "not nightly"
+    if option.first_case or (by_day and metafunc.definition.get_closest_marker("grid")):
+        del cases[1:]
+    if by_day:
+        cases[:] = [
+            one for one in cases if all(mark.name != "nightly" for mark in one.marks)
+        ] or cases
 
 
 @pytest.hookimpl(tryfirst=True)
