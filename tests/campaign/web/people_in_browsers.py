@@ -97,36 +97,52 @@ class WorkerInBrowser(Person):
         self.page.locator("h1[tabindex]").wait_for()
         return self
 
+    def consider(self):
+        """Go from the first screen to that of consent."""
+        self.press("Continue")
+        self.heading("Before you start")
+
     def join(self):
-        self.heading("Do you want to take part?")
+        self.consider()
         self.press("Take part")
-        self.heading("Question 1")
+        self.start()
+
+    def start(self):
+        """Wait for the first question; who has an invite is shown a code before."""
+        asked = self.page.locator("#count:not(:empty)")
+        code = self.page.get_by_role("heading", name="If you are interrupted")
+        asked.or_(code).wait_for()
+        if not asked.count():
+            self.press("Start")
+        self.question(1)
+
+    def question(self, place):
+        """Wait for a question."""
+        self.page.locator("#count").get_by_text(f"{place} of ").wait_for()
 
     def choose(self, answer):
         """Give an answer to the question that is shown; None leaves it out."""
         if answer is None:
-            self.press("No answer")
-            return
-        if isinstance(answer, float):
+            self.press("Skip this question")
+        elif isinstance(answer, float):
             self.page.get_by_role("textbox").fill(str(answer))
+            self.press("Next")
         else:
-            radio = self.page.get_by_role("radio", name=answer, exact=True)
-            radio.tap() if self.touches else radio.click()
-        self.press("Next")
+            self.press(answer)
 
     def answer(self, answers):
         """Give answers to all questions, one after the other."""
         for place, given in enumerate(answers):
-            self.heading(f"Question {place + 1}")
+            self.question(place + 1)
             self.choose(given)
-        self.heading("Look over your answers")
+        self.page.locator("#send").wait_for()
 
     def send(self):
         self.press("Send")
 
     def arrive(self):
         """Wait until the server has the reports; return the withdrawal key."""
-        heading = self.page.get_by_role("heading", level=1, name="Sent. Thank you", exact=True)
+        heading = self.page.get_by_role("heading", level=1, name="Sent. Thank you!", exact=True)
         turns = count()
 
         def is_there():
@@ -137,10 +153,10 @@ class WorkerInBrowser(Person):
             return heading.is_visible()
 
         assert in_time(is_there), self.text()
-        return self.page.get_by_role("textbox", name="Withdrawal key").input_value()
+        return self.page.locator("#withdrawal-key").inner_text()
 
     def come_back(self):
-        """Load the page again, and say that it was oneself who joined."""
+        """Load the page again, and say that it was oneself who started."""
         self.page.reload()
         self.press("Yes, go on")
 
@@ -166,6 +182,7 @@ class WorkerWithKeyboard(WorkerInBrowser):
 
     def press(self, name):
         """Go from one thing to the next until a button has the focus; then press it."""
+        self.page.locator("[inert]").first.wait_for(state="detached")
         for _ in range(60):
             self.page.keyboard.press("Tab")
             if self.page.evaluate("document.activeElement.textContent.trim()") == name:
@@ -174,14 +191,13 @@ class WorkerWithKeyboard(WorkerInBrowser):
         raise AssertionError(f"no way leads to {name!r}")
 
     def choose(self, answer):
-        """Choose by the digit that stands beside an answer, and go on with Enter."""
+        """Answer by the digit that stands beside an answer."""
         if answer is None:
-            self.press("No answer")
+            self.press("Skip this question")
             return
-        shown = self.page.get_by_role("radio").all()
-        names = [one.locator("xpath=..").locator("span").inner_text() for one in shown]
+        names = self.page.get_by_role("group").locator("button span").all_inner_texts()
+        self.page.locator("[inert]").first.wait_for(state="detached")
         self.page.keyboard.press(str(names.index(answer) + 1))
-        self.page.keyboard.press("Enter")
 
 
 def _is_last_of_a_look(response):

@@ -158,14 +158,41 @@ def press(page, name):
 def arrive(page, heading):
     """Wait for the screen of a heading: it has the focus, and the title is its."""
     page.get_by_role("heading", level=1, name=heading, exact=True).wait_for()
-    page.wait_for_function("document.activeElement.tagName === 'H1'")
+    page.locator("h1:focus").wait_for()
+    page.locator("[inert]").first.wait_for(state="detached")
     assert page.title().startswith(heading)
 
 
-def joined(page, first="Question 1"):
+def asked(page, place):
+    """Wait for a question: its heading has the focus, and the title does not name it."""
+    page.locator("#count").get_by_text(re.compile(rf"^{place} (of|von) ")).wait_for()
+    page.locator("h1:focus").wait_for()
+    page.locator("[inert]").first.wait_for(state="detached")
+    assert re.match(rf"(Question|Frage) {place} · ", page.title())
+
+
+def consider(page, go="Continue", heading="Before you start"):
+    """Go from the first screen to that of consent."""
+    press(page, go)
+    arrive(page, heading)
+
+
+def joined(page):
     """Take part, and wait for the first question."""
+    consider(page)
     press(page, "Take part")
-    arrive(page, first)
+    asked(page, 1)
+
+
+def resumed(page, place=1):
+    """Go on after coming back."""
+    press(page, "Yes, go on")
+    asked(page, place)
+
+
+def choose(page, answer):
+    """Give an answer by its button."""
+    page.get_by_role("group").get_by_role("button", name=answer, exact=True).click()
 
 
 def calls(page, name):

@@ -49,7 +49,7 @@ def test_a_module_with_one_more_byte_starts_nothing(person, desk, module):
     with worker.page.expect_event("console"):
         worker.page.goto(desk.link(desk.campaign(about="module changed")))
     worker.page.get_by_text("This page has not started.").wait_for()
-    assert "a file of the page is not what it should be" in worker.text()
+    assert "or a file of the page is not what" in worker.text()
     assert any("integrity" in line for line in worker.told)
     assert not [one for one in worker.wire.sent if "/api/" in one.path]
 
@@ -59,8 +59,8 @@ def test_a_configuration_of_another_hash_is_refused(person, desk):
     worker = person(service_workers="block")
     worker.wire.changes["/config$"] = lambda content, _: content.replace(b"Birds", b"Words")
     worker.open(desk.link(campaign))
-    worker.heading("This campaign cannot be answered")
-    assert "The server's data is not the campaign that it names" in worker.text()
+    worker.heading("You cannot answer here")
+    assert "The survey arrived damaged or altered" in worker.text()
     check_never_joined(worker)
 
 
@@ -76,8 +76,8 @@ def test_a_server_that_tells_of_less_loss_is_refused(person, desk, told):
     worker = person(service_workers="block")
     forge(worker.wire, campaign, config)
     worker.open(desk.link(campaign))
-    worker.heading("This campaign cannot be answered")
-    assert "a loss of up to epsilon = 3." in worker.text()
+    worker.heading("You cannot answer here")
+    assert "it can be ε = 3." in worker.text()
     check_never_joined(worker)
 
 
@@ -107,9 +107,9 @@ def test_copies_of_a_question_that_were_not_told_of_are_refused(person, desk):
     worker.wire.changes["PUT .*/participants/"] = answering({})
     worker.wire.changes["/me/tasks"] = answering(document)
     worker.open(desk.link(campaign))
-    worker.heading("Do you want to take part?")
+    worker.consider()
     worker.press("Take part")
-    assert "The questions contain 2 copies, or near copies, of one question" in worker.alert()
+    assert "2 questions ask the same or almost the same" in worker.alert()
     check_nothing_was_drawn_or_sent(worker)
 
 
@@ -118,19 +118,24 @@ def test_a_budget_is_not_exceeded(person, desk):
     """Of three answers, epsilon 1 each, a limit of 2 allows two."""
     worker = person(quick=True, service_workers="block")
     worker.open(desk.link(desk.campaign(about="budget in a browser")))
-    worker.heading("Do you want to take part?")
-    worker.page.get_by_label("Your limit for all campaigns on this site").fill("2")
-    worker.join()
-    assert "Your limit allows 2 answers in this campaign." in worker.text()
+    worker.consider()
+    unfold = "document.querySelectorAll('details').forEach((one) => (one.open = true))"
+    worker.page.evaluate(unfold)
+    worker.page.get_by_label("Your limit for all surveys on this site").fill("2")
+    worker.press("Take part")
+    worker.start()
+    assert "Your limit leaves 2 answers here." in worker.text()
     worker.choose("yes")
-    worker.heading("Question 2")
+    worker.question(2)
     worker.choose("no")
-    worker.heading("Question 3")
-    assert "You have given all 2 answers that can be accepted." in worker.text()
-    assert worker.page.get_by_role("radio", name="yes").is_disabled()
+    worker.heading("Your 2 answers")
+    worker.press("Back")
+    worker.question(3)
+    assert "You have given all 2 answers." in worker.text()
+    assert worker.page.get_by_role("button", name="yes").is_disabled()
     check_nothing_was_drawn_or_sent(worker)
     worker.choose(None)
-    worker.heading("Look over your answers")
+    worker.heading("Your 2 answers")
     worker.send()
     worker.arrive()
     assert len(worker.upload()["reports"]) == 2
@@ -145,10 +150,9 @@ def test_a_question_that_was_asked_before_is_told_of_and_gets_the_same_report(pe
     worker.wire.sent.clear()
     worker.open(desk.link(desk.campaign(about="asked twice")))
     worker.join()
-    told = "You have reported on this question before. Your device sends the same report again"
-    assert told in worker.text()
+    assert "You were asked this before. The same report is sent again" in worker.text()
     worker.answer(["no", "yes", "no"])
-    assert "You have reported on 3 of these questions before" in worker.text()
+    assert "You were asked 3 of these questions before" in worker.text()
     worker.send()
     worker.arrive()
     again = worker.upload()["reports"]

@@ -38,7 +38,7 @@ def session(person, desk, campaign, answers, **options):
     worker = person(quick=True, **options)
     worker.play(desk.link(campaign), answers).send()
     worker.arrive()
-    worker.page.get_by_text("Show what left this device").click()
+    worker.page.get_by_text("Sent reports").click()
     worker.page.wait_for_function("navigator.serviceWorker.ready.then(() => true)")
     assert worker.told == []
     return worker

@@ -17,7 +17,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.QuietcrowdWarning"),
 ]
 
-PHONE = {"viewport": {"width": 320, "height": 568}, "has_touch": True, "is_mobile": True}
+PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
 
 
 def held(desk, key):
@@ -153,5 +153,5 @@ def test_a_worker_withdraws_with_the_key_on_another_device(person, desk):
     other.heading("Withdraw")
     other.page.get_by_label("Withdrawal key").fill(key)
     other.press("Withdraw permanently")
-    other.heading("The reports of this key are deleted")
+    other.heading("The reports are deleted")
     assert desk.server.client(key).get("/me/reports").status_code == 401

@@ -177,7 +177,8 @@ def test_the_saved_page_is_one_file_that_speaks_to_one_server():
     assert f"style-src {policy_hash(style)};" in policy
     assert text.index("Content-Security-Policy") < text.index("<style>")
     assert not re.search(r"\{\{\w+\}\}|importmap|<link rel=\"stylesheet\"|\ssrc=", text)
-    assert set(re.findall(r"https?://[^\s\"]*", text)) == {SERVER, f"{SERVER}/;"}
+    spelled = {SERVER, f"{SERVER}/;", "http://www.w3.org/2000/svg"}
+    assert set(re.findall(r"https?://[^\s\"]*", text)) == spelled
 
 
 @pytest.mark.slow
@@ -194,7 +195,7 @@ def test_the_saved_page_starts_from_a_file(browser, tmp_path):
         assert page.evaluate("document.styleSheets.length") == 1
 
 
-MOST_BYTES = 260_000
+MOST_BYTES = 295_000
 """Of all but messages and the table of look-alike characters, which has a limit of its own."""
 
 TABLE = "worker/terms/confusables.js"

@@ -36,11 +36,15 @@ export class Device {
   needsInvite = true;
   closes = given.closes;
   #budget = given.budget ?? null;
-  #drafts = [];
+  code = given.code ?? null;
+  keepsDrafts = given.keepsDrafts ?? true;
+  #drafts = given.drafts ?? [];
+  #onImage;
 
-  static async open({ base, campaign }) {
+  static async open({ base, campaign, onImage }) {
     called("open", base, campaign);
     window.device = new Device();
+    window.device.#onImage = onImage;
     return window.device;
   }
 
@@ -55,8 +59,13 @@ export class Device {
     return this.terms;
   }
 
-  async join(invite) {
-    called("join", invite);
+  async join(invite, code) {
+    const all = given.pictures ?? 0;
+    for (let got = 0; got < all; got += 1) {
+      await this.#onImage(got, all);
+      await new Promise((resolve) => (window.nextPicture = resolve));
+    }
+    called("join", ...(code === undefined ? [invite] : [invite, code]));
     this.state = "joined";
   }
 
@@ -71,16 +80,41 @@ export class Device {
   }
 
   async keepDrafts(answers) {
-    called("keepDrafts", [...answers]);
-    this.#drafts = [...answers];
+    if (this.keepsDrafts) {
+      called("keepDrafts", [...answers]);
+      this.#drafts = [...answers];
+    }
   }
 
-  async drafts() {
-    return new Map(given.drafts ?? []);
+  get mayKeepDrafts() {
+    return given.mayKeepDrafts ?? true;
+  }
+
+  async isOther() {
+    return given.isOther ?? false;
+  }
+
+  async setKeepsDrafts(on) {
+    called("setKeepsDrafts", on);
+    this.keepsDrafts = on;
+    this.#drafts = on ? this.#drafts : [];
+  }
+
+  drafts() {
+    return new Map(this.#drafts);
   }
 
   async dropDrafts() {
     called("dropDrafts");
+    this.#drafts = [];
+  }
+
+  persist() {
+    called("persist");
+  }
+
+  async ledgerText() {
+    return '{"spent":1}';
   }
 
   async commit(answers) {

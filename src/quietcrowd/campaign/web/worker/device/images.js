@@ -14,12 +14,14 @@ export function imagesOf(task) {
 
 /**
  * Fetch images one after the other, sorted by hash. Blobs have no type: an image element detects it
- * from the bytes, and never shows SVG.
+ * from the bytes, and never shows SVG. `timing.onImage` receives how many are here, of how many.
  */
 export async function fetchImages(base, credential, hashes, timing) {
   const images = new Map();
   let room = MOST_BYTES;
-  for (const hash of [...new Set(hashes)].sort()) {
+  const sorted = [...new Set(hashes)].sort();
+  for (const hash of sorted) {
+    await timing.onImage?.(images.size, sorted.length);
     const attempt = () => request(`${base}api/v1/me/images/${hash}`, { credential });
     const image = await insist(attempt, timing).catch(({ key }) =>
       refuseIf(true, key === "refusal.unanswered" ? key : "refusal.image"),

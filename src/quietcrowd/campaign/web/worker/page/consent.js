@@ -44,8 +44,7 @@ export async function consent(app) {
     } else {
       await (text !== kept && device.setBudget(limit)); // only if the worker changed it
       app.typedLimit = null;
-      await device.join(app.invite);
-      await app.goOn();
+      await app.join();
     }
   };
   return {

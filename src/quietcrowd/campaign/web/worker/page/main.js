@@ -5,13 +5,19 @@ import { reportsAll } from "../channels/index.js";
 import { systemWords, uniformIntegers } from "../channels/random.js";
 import { answersWithin, consent } from "./consent.js";
 import { byId, element, filled } from "./elements.js";
+import { isInside, landing, loading, loaded, started } from "./landing.js";
+import { end, forget, menu, resume, withdrawal } from "./menu.js";
 import { speaker } from "./messages.js";
-import { questions } from "./questions.js";
-import { forget, receipt, withdrawal } from "./receipt.js";
+import { isFullFor, questions } from "./questions.js";
+import { receipt } from "./receipt.js";
 import { deliver, review } from "./review.js";
 
-const SCREENS = { consent, questions, receipt, review, forget, withdrawal, link, end };
+const SCREENS = {
+  ...{ landing, consent, loading, started, questions, menu, review, receipt, resume },
+  ...{ forget, withdrawal, link, end },
+};
 const LINK = /^(.*\/)j\/([0-9a-f]{32})\/?(?:#i=(.*))?$/;
+const DEAD_TIME = 300; // ms after a change of screen in which its buttons do nothing
 const byName = new Intl.Collator("en", { numeric: true }).compare;
 
 /** State shared by all screens: the device, the answers, and the current screen. */
@@ -19,11 +25,13 @@ class App {
   saved = document.documentElement.dataset.server; // undefined if the page is served
   server = new URL(this.saved ? `${this.saved}/` : "..", location).href;
   answers = new Map();
-  keepsDrafts = false;
   typedLimit = null; // in the consent screen, until the worker joins
+  code = ""; // of a place that was opened in another browser, as typed
+  hasSkipped = false; // and knows what that shows
   #catalogs = new Map();
   #screen = [];
   #before = []; // the previous screen
+  #asking = []; // the last question, or the review
   #turn = 0;
   #isBusy = false;
 
@@ -42,6 +50,7 @@ class App {
       this.#show();
     });
     this.#speak(choice.value);
+    byId("open-menu").addEventListener("click", () => this.attempt(() => this.go("menu")));
   }
 
   #speak(tag) {
@@ -52,8 +61,11 @@ class App {
     const plain = { useGrouping: false, numberingSystem: "latn" };
     this.spell = written({ maximumSignificantDigits: 12, ...plain });
     this.ceil = written({ maximumSignificantDigits: 4, roundingMode: "ceil" });
+    const date = new Intl.DateTimeFormat(tag, { dateStyle: "long", timeZone: "UTC" });
+    this.day = (text) => date.format(new Date(text));
     Object.assign(document.documentElement, { lang: tag, dir: catalog.direction });
     byId("language").setAttribute("aria-label", this.say("page.language"));
+    byId("open-menu").setAttribute("aria-label", this.say("screen.menu"));
   }
 
   /** Format a privacy loss, rounded up. */
@@ -72,15 +84,29 @@ class App {
   /** Show a screen, and move the focus to its heading. */
   async go(name, ...details) {
     [this.#before, this.#screen] = [this.#screen, [name, ...details]];
+    if (this.isAsking) {
+      this.#asking = this.#screen;
+    }
     this.tell("");
-    this.progress("");
     await this.#show();
     window.scrollTo(0, 0);
     document.querySelector("h1").focus({ preventScroll: true });
+    const parts = [...document.querySelectorAll(".foot, #toast")];
+    const setStill = (isStill) => parts.forEach((one) => (one.inert = isStill));
+    setStill(true); // a second tap is for the screen before
+    setTimeout(() => setStill(false), DEAD_TIME);
   }
 
-  goBack() {
-    return this.go(...this.#before);
+  goBack(toAsking = false) {
+    return this.go(...(toAsking ? this.#asking : this.#before));
+  }
+
+  get isAsking() {
+    return ["questions", "review"].includes(this.screen);
+  }
+
+  get screen() {
+    return this.#screen[0];
   }
 
   async #show() {
@@ -89,21 +115,43 @@ class App {
     const values = (await SCREENS[name]?.(this, ...details)) ?? {};
     if (turn === this.#turn) {
       byId("screen").replaceChildren(...filled(name, this, values));
-      document.title = `${document.querySelector("h1").textContent} · ${this.say("page.title")}`;
+      this.#frame(values);
+      const title = values.name ?? document.querySelector("h1").textContent;
+      document.title = `${title} · ${this.say("page.title")}`;
       values.ready?.();
     }
+  }
+
+  /** Show what is above and below a screen: the way back, how far one is, what one has done. */
+  #frame({ back, at, told = "", undo }) {
+    const isAsking = at !== undefined;
+    const all = this.order?.length;
+    const goBack = byId("go-back");
+    goBack.hidden = !back;
+    goBack.textContent = isAsking ? "‹" : `‹ ${this.say("screen.back")}`;
+    goBack.setAttribute("aria-label", this.say("screen.back"));
+    goBack.onclick = () => this.attempt(back);
+    Object.assign(byId("bar"), { hidden: !isAsking, max: all ?? 1, value: at ?? 0 });
+    const counts = isAsking && { place: this.count(at + 1), tasks: this.count(all) };
+    byId("count").textContent = isAsking ? this.say("screen.progress", counts) : "";
+    byId("open-menu").hidden = !isAsking;
+    byId("language").hidden = isAsking;
+    byId("told").textContent = told;
+    byId("undo").hidden = !undo;
+    byId("undo").textContent = this.say("screen.undo");
+    byId("undo").onclick = () => this.attempt(undo);
+    this.showConnection();
+  }
+
+  showConnection() {
+    const isCut = this.isAsking && !navigator.onLine;
+    byId("connection").textContent = isCut ? this.say("screen.connection") : "";
   }
 
   /** Show an error. */
   tell(sentence) {
     byId("alert").textContent = sentence;
     sentence && byId("alert").scrollIntoView({ block: "center" });
-  }
-
-  /** Show progress, or a notice that something is done. */
-  progress(sentence, value, max = 1) {
-    byId("told").textContent = sentence;
-    Object.assign(byId("bar"), { hidden: value === undefined, max, value: value ?? 0 });
   }
 
   /** Show an error next to a field. */
@@ -149,7 +197,8 @@ class App {
     this.link = address.split("#")[0];
     this.invite = invite;
     const english = speaker(this.#catalogs.get("en"));
-    this.device = await Device.open({ base: server, campaign, english });
+    const onImage = (got, all) => loaded(this, got, all);
+    this.device = await Device.open({ base: server, campaign, english, onImage });
     this.pictures = null;
     this.order = null; // the worker has not continued
     await this.enter();
@@ -163,23 +212,44 @@ class App {
       return this.go("end", "screen.withdrawn");
     }
     if (device.state !== "new") {
-      return this.go("return");
+      return this.go("resume");
     }
     this.terms = await device.load();
     if (device.open && (this.invite || !device.needsInvite)) {
-      return this.go("consent");
+      return this.go("landing");
     }
     return this.go("end", device.open ? "screen.uninvited" : "screen.closed");
+  }
+
+  /** Join after consent. */
+  async join() {
+    const { device } = this;
+    try {
+      await device.join(this.invite, this.code || undefined);
+    } catch (error) {
+      await (this.screen === "loading" && this.go("consent"));
+      throw error;
+    }
+    history.replaceState(null, "", location.pathname);
+    device.persist();
+    await (this.saved && device.setKeepsDrafts(false)); // other files may read them
+    return device.code ? this.go("started") : this.goOn();
   }
 
   /** Continue as the joined worker. */
   async goOn() {
     const { device } = this;
     this.terms = await device.load();
+    if (device.state === "joined" && this.answers.size === 0) {
+      this.answers = await device.drafts();
+    }
     const sorted = [...device.tasks].sort((one, other) => byName(one.name, other.name));
     const isPart = this.terms.answers < sorted.length;
-    const [start] = isPart ? uniformIntegers(systemWords, sorted.length, 1) : [0];
-    this.order = [...sorted.slice(start), ...sorted.slice(0, start)]; // a random start
+    const [first] = this.answers.keys();
+    const stopped = sorted.findIndex(({ name }) => name === first);
+    const [random] = isPart ? uniformIntegers(systemWords, sorted.length, 1) : [0];
+    const start = isPart && stopped >= 0 ? stopped : random;
+    this.order = [...sorted.slice(start), ...sorted.slice(0, start)];
     if (!this.pictures) {
       const images = [...device.images].map(([hash, blob]) => [hash, URL.createObjectURL(blob)]);
       this.pictures = new Map(images);
@@ -189,57 +259,66 @@ class App {
       this.answers.clear();
       return device.state === "sent" ? this.go("receipt") : deliver(this);
     }
-    if (this.answers.size === 0) {
-      this.answers = await device.drafts();
-      this.keepsDrafts = device.keepsDrafts;
-    }
     this.asked = await device.spending(this.terms.answers);
     this.allowed = await answersWithin(device, this.asked.budget);
-    return this.answering(0);
+    const open = this.order.findIndex(({ name }) => !this.answers.has(name));
+    return this.answering(open < 0 ? this.order.length : open);
   }
 
   get reportsAll() {
     return reportsAll(this.terms);
   }
 
-  /** Show a question, followed by `then`; the review follows the last one. */
-  answering(place, then = place + 1) {
+  /** Show a question, followed by `then`, or the review, and the change made before it. */
+  answering(place, then = place + 1, change = null) {
     history.pushState(place, "");
-    return this.#at(place, then);
+    return this.#at(place, then, change);
   }
 
-  #at(place, then) {
-    return place < this.order.length ? this.go("questions", place, then) : this.go("review");
+  #at(place, then, change) {
+    const isQuestion = place < this.order.length;
+    return isQuestion ? this.go("questions", place, then, change) : this.go("review", change);
   }
 
   /** Follow the browser's back and forward buttons among the questions. */
   follow(place) {
-    if (["questions", "review"].includes(this.#screen[0]) && Number.isInteger(place)) {
-      this.#at(place, place + 1);
+    if (this.isAsking && Number.isInteger(place)) {
+      this.#at(place, place + 1, null);
     }
   }
 
-  /** Store an answer; null removes it. */
-  answer(task, answer) {
-    answer === null ? this.answers.delete(task) : this.answers.set(task, answer);
-    if (this.keepsDrafts) {
-      this.keepDrafts(true).catch(this.#refused);
-    }
+  /** Take an answer, or null for none, and show what follows. */
+  give(place, answer, then) {
+    const { order, answers } = this;
+    const { name } = order[place];
+    const before = answers.get(name) ?? null;
+    const isFirst = answer === null && !this.hasSkipped;
+    this.hasSkipped ||= isFirst;
+    const change = { place, answer, isFirst, undo: () => this.#answer(name, before, place) };
+    const isOpen = (one) => answers.has(one.name) || !isFullFor(this, one.name);
+    return this.#answer(name, answer, () =>
+      order.slice(then).some(isOpen) ? then : order.length, change);
   }
 
-  /** Store answers on this device, or stop. */
-  async keepDrafts(wanted) {
-    await this.device.setKeepsDrafts(wanted);
-    await this.device.keepDrafts(this.answers);
-    this.keepsDrafts = this.device.keepsDrafts;
+  async #answer(name, answer, next, change) {
+    answer === null ? this.answers.delete(name) : this.answers.set(name, answer);
+    const failure = await this.device.keepDrafts(this.answers).catch((error) => error);
+    await this.answering(typeof next === "number" ? next : next(), undefined, change);
+    failure && this.#refused(failure);
   }
-}
 
-function end(app, key, values) {
-  const isRefusal = !key.startsWith("screen");
-  const heading = app.say(isRefusal ? "refusal.heading" : `${key}.heading`);
-  const keyed = ["screen.closed", "screen.uninvited"].includes(key);
-  return { heading, sentences: app.refusal(key, values), keyed };
+  /** Show what a worker agrees to with this link, next to a place of another link. */
+  async startOver() {
+    this.terms = await this.device.load();
+    await this.go("landing");
+  }
+
+  /** Delete the answers, and leave. */
+  async stop() {
+    this.answers.clear();
+    await this.device.dropDrafts();
+    await this.go("end", "screen.stopped");
+  }
 }
 
 function link(app) {
@@ -282,16 +361,26 @@ async function begin(app) {
   } else if (app.saved) {
     await app.go("link");
   } else {
-    history.replaceState(null, "", location.pathname);
+    isInside() || history.replaceState(null, "", location.pathname);
     (await app.open(address)) || (await app.go("end", "page.link"));
   }
 }
 
+/** Choose an answer by its digit. */
+function press({ key, target, repeat, ctrlKey, metaKey, altKey }) {
+  const isTyped = repeat || ctrlKey || metaKey || altKey || target.matches("input, select");
+  const button = /^\d$/.test(key) && !isTyped && document.querySelector(`[data-key="${key}"]`);
+  button && !button.closest("[inert]") && button.click();
+}
+
 const app = new App();
+addEventListener("keydown", press);
+addEventListener("online", () => app.showConnection());
+addEventListener("offline", () => app.showConnection());
 addEventListener("popstate", ({ state }) => app.follow(state));
 addEventListener("hashchange", () => reopen(app));
 addEventListener("beforeunload", (event) => {
-  if (app.answers.size > 0 && !app.keepsDrafts) {
+  if (app.answers.size > 0 && !app.device.keepsDrafts) {
     event.preventDefault();
   }
 });

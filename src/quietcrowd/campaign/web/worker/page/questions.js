@@ -1,48 +1,49 @@
-// Questions, one at a time, as often as the worker likes; nothing is randomized or sent here.
+// Questions, one at a time; nothing is randomized or sent here.
 
 import { labelsOf } from "../terms/domain.js";
 import { imageIn } from "../terms/images.js";
 import { byId, element } from "./elements.js";
 
+export const SEARCHED = 16; // answers from which on they are searched
 const NUMBERED = 9; // answers with a key each
+const WIDEST_SCALE = 7; // levels in a row
 
 /** Format an answer or a report. */
 export function spell(app, answer) {
   if (answer === null || typeof answer === "boolean") {
-    return app.say(answer === null ? "screen.none" : `screen.${answer}`);
+    return app.say(answer === null ? "screen.skipped" : `screen.${answer}`);
   }
   return typeof answer === "number" ? app.spell(answer) : answer;
 }
 
 /** Return the question of a task in one line. */
-export function lineOf({ name, data }) {
-  return Object.values(data).map(textOf).join(" · ") || name;
+export function lineOf({ terms }, { name, data }) {
+  const ends = endsOf(terms, data).map(([column]) => column);
+  const columns = Object.entries(data).filter(([column]) => !ends.includes(column));
+  return columns.map(([, value]) => textOf(value)).join(" · ") || name;
 }
 
 function textOf(value) {
   return typeof value === "string" ? value : (imageIn(value)?.alt ?? JSON.stringify(value));
 }
 
-export function questions(app, place, then) {
+export function questions(app, place, then, change) {
   const { say, terms, answers, order, asked } = app;
   const { name, data } = order[place];
   const isFull = !answers.has(name) && isFullFor(app, name);
-  const { domain } = terms.mechanism;
-  const field = (domain.kind === "interval" ? numberField : choiceField)(app, domain, name);
-  const next = async () =>
-    isFull || field.isAnswered()
-      ? app.answering(then)
-      : app.complain(field.first.id, field.problem);
-  const skip = () => {
-    app.answer(name, null);
-    return app.answering(then);
+  const ends = endsOf(terms, data);
+  const isEnd = (column) => ends.some(([one]) => one === column);
+  const columns = Object.entries(data).filter(([column]) => !isEnd(column));
+  const field = {
+    ...{ app, name, isFull, ends, given: answers.get(name) },
+    give: (answer) => app.give(place, answer, then),
   };
   const answersLeft = { count: app.allowed, answers: app.count(app.allowed) };
   const allowed = app.allowed ? say("screen.allowed", answersLeft) : say("screen.budget.none");
-  const counts = { place: app.count(place + 1), tasks: app.count(order.length) };
-  app.progress(say("screen.progress", counts), place + 1, order.length);
+  const question = say("screen.question", { place: app.count(place + 1) });
   return {
-    ...{ ...counts, next, skip, field: field.nodes, asked: shown(app, name, data) },
+    ...{ at: place, name: question, ...shown(app, name, columns, question), ...done(app, change) },
+    field: labelsOf(terms.mechanism.domain) ? choiceField(field) : numberField(field),
     notes: [
       ...(terms.asOf ? [say("screen.as-of", { day: terms.asOf })] : []),
       ...(asked.reused.includes(name) ? [say("screen.reused.here")] : []),
@@ -50,100 +51,138 @@ export function questions(app, place, then) {
       ...(app.allowed < terms.answers ? [allowed] : []),
       ...(isFull && answers.size > 0 ? [say("screen.full", { count: answers.size })] : []),
     ],
-    unanswered: say(app.reportsAll ? "screen.none.hidden" : "screen.none.seen"),
-    back: () => app.answering(place - 1),
-    review: () => app.answering(order.length),
-    ready: () => {
-      byId("back").hidden = place === 0;
-      byId("field").disabled = isFull;
-      byId("field").form.addEventListener("keydown", (event) => followKey(event, field));
-      const drafts = byId("drafts");
-      drafts.checked = app.keepsDrafts;
-      drafts.addEventListener("change", () => app.attempt(() => app.keepDrafts(drafts.checked)));
-    },
+    skip: () => field.give(null),
+    back: place > 0 && (() => app.answering(place - 1)),
   };
 }
 
+/** Return what the worker did on the screen before, and how to undo it. */
+export function done(app, change) {
+  if (!change) {
+    return {};
+  }
+  const { place, answer, isFirst, undo } = change;
+  const skipped = app.reportsAll ? "screen.none.hidden" : "screen.none.seen";
+  const values = { place: app.count(place + 1), answer: spell(app, answer) };
+  return { told: isFirst ? app.say(skipped) : app.say("screen.answered", values), undo };
+}
+
 /** Return whether no other answer fits into the campaign, or its new report into the budget. */
-function isFullFor({ terms, answers, allowed, asked: { reused } }, name) {
+export function isFullFor({ terms, answers, allowed, asked: { reused } }, name) {
   const fresh = [...answers.keys()].filter((one) => !reused.includes(one));
   return answers.size >= terms.answers || (!reused.includes(name) && fresh.length >= allowed);
 }
 
-/** Return the columns of a task in the requester's order. */
-function shown({ pictures }, name, data) {
-  const columns = Object.entries(data).map(([column, value]) => {
-    const src = pictures.get(imageIn(value)?.hash);
-    const text = textOf(value);
-    return [
-      element("dt", { dir: "auto" }, column),
-      src ? element("img", { src, alt: text }) : element("p", { dir: "auto" }, text),
-    ];
+/** Return the columns with the meaning of a scale's ends: they are named like its levels. */
+function endsOf({ mechanism: { domain } }, data) {
+  const labels = labelsOf(domain) ?? [];
+  const ends = isScale(labels) ? [labels[0], labels[labels.length - 1]] : [];
+  const said = ends.map((level) => [String(level), data[level]]);
+  return said.every(([, text]) => typeof text === "string") ? said : [];
+}
+
+function isScale(labels) {
+  return labels.length > 0 && labels.every((label) => typeof label === "number");
+}
+
+/** Return a question's heading, and below it its pictures, or all columns if several are text. */
+function shown({ pictures }, name, columns, question) {
+  const parts = columns.map(([column, value]) => {
+    const [src, text] = [pictures.get(imageIn(value)?.hash), textOf(value)];
+    return { column, src, text, shown: src && element("img", { src, alt: text }) };
   });
-  if (columns.length < 2) {
-    return [columns[0]?.[1] ?? element("p", { dir: "auto" }, name)];
+  const texts = parts.filter(({ src }) => !src);
+  if (texts.length < 2) {
+    const heading = texts[0]?.text ?? (parts.length ? question : name);
+    return { heading, asked: parts.flatMap((one) => one.shown ?? []) };
   }
-  const rows = columns.map(([term, value]) => element("div", {}, term, element("dd", {}, value)));
-  return [element("dl", {}, ...rows)];
-}
-
-function choiceField(app, domain, name) {
-  const choices = labelsOf(domain);
-  const isScale = choices.every((choice) => typeof choice === "number");
-  const inputs = choices.map((choice, place) =>
-    element("input", {
-      ...{ type: "radio", name: "answer", id: `answer-${place}` },
-      checked: app.answers.get(name) === choice,
-      change: () => app.answer(name, choice),
-    }),
-  );
-  const cards = inputs.map((input, place) => {
-    const text = element("span", { dir: "auto" }, spell(app, choices[place]));
-    const key = isScale || place >= NUMBERED ? "" : place + 1;
-    const hint = element("kbd", { "aria-hidden": "true" }, key);
-    return element("label", { class: "choice" }, input, text, hint);
+  const rows = parts.map(({ column, text, shown: image }) => {
+    const value = image ?? element("p", { dir: "auto", class: "lines" }, text);
+    return element("div", {}, element("dt", { dir: "auto" }, column), element("dd", {}, value));
   });
-  const legend = element("legend", {}, app.say("screen.answer"));
-  return {
-    nodes: [legend, element("div", { class: isScale ? "choices scale" : "choices" }, ...cards)],
-    first: inputs[0],
-    isAnswered: () => app.answers.has(name),
-    problem: app.say("screen.choose"),
-    of: (digit) => inputs[isScale ? choices.indexOf(digit) : digit - 1],
-  };
+  return { heading: question, asked: [element("dl", { class: "card stack" }, ...rows)] };
 }
 
-function numberField(app, { low, high }, name) {
+/** Return buttons of answers: one below the other, a scale, or a list to search. */
+function choiceField({ app, given, isFull, ends, give }) {
+  const labels = labelsOf(app.terms.mechanism.domain);
+  const isYes = (label) => label === true; // is first
+  const choices = [...labels.filter(isYes), ...labels.filter((one) => !isYes(one))];
+  const isLevels = isScale(choices);
+  const isSearched = choices.length >= SEARCHED;
+  const keyOf = (choice, i) => (isLevels ? choice : i < NUMBERED ? i + 1 : "");
+  const buttons = choices.map((choice, i) => {
+    const key = isSearched ? "" : keyOf(choice, i);
+    const hint = isLevels || key === "" ? [] : [element("kbd", { "aria-hidden": "true" }, key)];
+    const state = given === undefined ? {} : { "aria-pressed": String(choice === given) };
+    const act = { disabled: isFull, click: () => app.attempt(() => give(choice)) };
+    const text = element("span", { dir: "auto" }, spell(app, choice));
+    return element("button", { type: "button", "data-key": key, ...state, ...act }, text, ...hint);
+  });
+  const [[low, first], [high, last]] = ends.length ? ends : [[], []];
+  const label = ends.length
+    ? app.say("screen.scale", { low, first, high, last })
+    : app.say("screen.answer");
+  const kind = isSearched ? "list" : isLevels ? "scale" : "answers";
+  const group = element("div", { class: kind, role: "group", "aria-label": label }, ...buttons);
+  const rows = Math.ceil(choices.length / WIDEST_SCALE);
+  group.style.setProperty("--columns", Math.ceil(choices.length / rows));
+  const said = ends.map(([, text]) => element("span", { dir: "auto" }, text));
+  return [
+    ...(isSearched ? searchField(app, buttons) : []),
+    group,
+    ...(ends.length ? [element("p", { class: "ends quiet", "aria-hidden": "true" }, ...said)] : []),
+  ];
+}
+
+/** Return a field that hides the answers without its text; Enter presses the only one left. */
+function searchField({ say, count }, buttons) {
+  const told = element("p", { class: "quiet", role: "status" });
+  const folded = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+  const search = ({ target }) => {
+    buttons.forEach((one) => {
+      one.hidden = !folded(one.textContent).includes(folded(target.value.trim()));
+    });
+    const found = buttons.filter((one) => !one.hidden).length;
+    const values = { count: found, found: count(found) };
+    told.textContent = say(found ? "screen.search.found" : "screen.search.none", values);
+  };
+  const enter = ({ key }) => {
+    const left = buttons.filter((one) => !one.hidden);
+    key === "Enter" && left.length === 1 && left[0].click();
+  };
+  const label = say("screen.search", { answers: count(buttons.length) });
+  const act = { input: search, keydown: enter };
+  const input = element("input", { id: "search", type: "search", autocomplete: "off", ...act });
+  return [element("label", { for: "search" }, label), input, told];
+}
+
+function numberField({ app, given, isFull, give }) {
+  const { low, high } = app.terms.mechanism.domain;
   const [least, most, example] = [low, high, (low + high) / 2].map(app.spell);
   const range = { low: least, high: most, example };
-  const typed = () => {
-    const number = app.numberIn(first.value);
-    return low <= number && number <= high ? number : null;
+  const next = () => {
+    const number = app.numberIn(byId("number").value);
+    return low <= number && number <= high
+      ? give(number)
+      : app.complain("number", app.say("screen.number.wrong", range));
   };
-  const given = app.answers.get(name);
-  const first = element("input", {
+  const submit = (event) => {
+    event.preventDefault();
+    app.attempt(next);
+  };
+  const input = {
     ...{ id: "number", inputmode: low < 0 ? "text" : "decimal", autocomplete: "off" },
     ...{ value: given === undefined ? "" : app.spell(given), "aria-describedby": "problem" },
-    input: () => app.answer(name, typed()),
-  });
-  return {
-    nodes: [element("label", { for: "number" }, app.say("screen.number", range)), first],
-    first,
-    isAnswered: () => typed() !== null,
-    problem: app.say("screen.number.wrong", range),
   };
-}
-
-/** Choose answers by digit keys; Enter in the heading continues. */
-function followKey({ key, target, ctrlKey, metaKey, altKey }, field) {
-  if (ctrlKey || metaKey || altKey) {
-    return;
-  }
-  if (key === "Enter" && target.tagName === "H1") {
-    document.querySelector("button.main").click();
-  } else if (/^\d$/.test(key)) {
-    const chosen = field.of?.(Number(key));
-    chosen?.focus();
-    chosen?.click();
-  }
+  return [
+    element(
+      "form",
+      { class: "stack", autocomplete: "off", submit },
+      element("label", { for: "number" }, app.say("screen.number", range)),
+      element("input", { ...input, disabled: isFull }),
+      element("p", { id: "problem", class: "bad", role: "alert" }),
+      element("button", { class: "main", disabled: isFull }, app.say("screen.next")),
+    ),
+  ];
 }

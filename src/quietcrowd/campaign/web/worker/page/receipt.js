@@ -1,6 +1,7 @@
 // The receipt: what this device sent, the privacy loss, and how to withdraw.
 
 import { byId, tables } from "./elements.js";
+import { qrCode } from "./qr.js";
 import { lineOf, spell } from "./questions.js";
 import { pointsTo } from "../terms/names.js";
 
@@ -8,23 +9,29 @@ export async function receipt(app) {
   const { device, terms, say, link } = app;
   const { reports, sketch, epsilon, withdrawalKey: key, completionCode: code } = device.receipt;
   const { spent } = await device.spending(0);
-  const text = say("screen.key.file", { title: terms.title, link, key });
+  const ledger = await device.ledgerText();
+  const copy = (text) => async ({ target }) => {
+    await navigator.clipboard.writeText(text);
+    target.textContent = say("screen.copied");
+    byId("told").textContent = say("screen.copied");
+  };
+  const offer = (id, text, type) => {
+    byId(id).href = URL.createObjectURL(new Blob([text], { type }));
+  };
   return {
     ...{ key, code, epsilon: app.loss(epsilon), spent: app.loss(spent) },
+    qr: [qrCode(`${link}\n${key}`, say("screen.key.qr"))],
     about:
       sketch === null
         ? say("screen.receipt.noise")
         : say("screen.receipt.sketch", { numbers: app.count(sketch) }),
     table: sketch === null ? tables(rowsOf(app, reports), say("screen.receipt.sent")) : [],
-    copy: async ({ target }) => {
-      const field = target.previousElementSibling;
-      field.select();
-      await navigator.clipboard.writeText(field.value);
-      target.textContent = say("screen.copied");
-      app.progress(say("screen.copied"));
-    },
+    copyCode: copy(code),
+    copyKey: copy(key),
     ready: () => {
-      byId("file").href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+      const text = say("screen.key.file", { title: terms.title, link, key });
+      offer("file", text, "text/plain");
+      offer("ledger-file", ledger, "application/json");
     },
   };
 }
@@ -40,7 +47,7 @@ function rowsOf(app, reports) {
       .map((task) => {
         const { value, participation } = sent.get(task.name);
         const bits = hasBits ? [spell(app, participation)] : [];
-        return [lineOf(task), textOfReport(app, value), ...bits];
+        return [lineOf(app, task), textOfReport(app, value), ...bits];
       }),
   ];
 }
@@ -48,27 +55,4 @@ function rowsOf(app, reports) {
 function textOfReport(app, value) {
   const names = Array.isArray(value) ? value.map((label) => spell(app, label)) : null;
   return names ? pointsTo(names, app.say) : spell(app, value);
-}
-
-/** Ask whether to withdraw, with a key unless the worker has continued here. */
-export function withdrawal(app) {
-  const foreign = !app.order;
-  const withdraw = async () => {
-    const given = foreign ? byId("key").value.trim() : undefined;
-    await app.device.withdraw(given);
-    app.answers.clear();
-    await app.go("end", foreign ? "screen.withdrawn.key" : "screen.withdrawn");
-  };
-  return { foreign, withdraw };
-}
-
-/** Ask whether to delete all data on this device. */
-export function forget(app) {
-  return {
-    forget: async () => {
-      await app.device.forget();
-      app.answers.clear();
-      await app.go("end", "screen.forgotten");
-    },
-  };
 }
