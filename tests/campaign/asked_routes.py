@@ -89,11 +89,18 @@ def rows(past: Past, me: Observer) -> dict[tuple[str, str], list[dict]]:
         {"content": b"x" * (MAX_SMALL_BODY + 1)},
         {"json": past.join(person, invite=UNKNOWN)},
         {"json": past.join(person, code="0")},
-        {"json": past.join(person, code=CODE, continues=True)},
-        {"json": past.join(person, continues=True)},
         {"json": past.join(person), "named": {"participant": past.late.id}},
         *({"json": past.join(person), "named": {"campaign": one}} for one in (past.draft, ABSENT)),
-        *([{"json": past.join(person)}] if me.joins else []),
+        *(
+            {"json": past.join(person, **members)}
+            for members in (
+                {"code": CODE, "continues": True},
+                {"continues": True},
+                {"code": CODE},
+                {"code": CODE, "continues": True},
+            )
+            if me.joins
+        ),
     ]
     task, other = past.tasks[:2]
     send = [

@@ -20,11 +20,17 @@ pytestmark = pytest.mark.slow
 
 ACTS = {
     "joins": (["join"], []),
-    "answers": (["join", "send"], ["join"]),
-    "leaves": (["join", "send", "leave"], ["join", "send"]),
+    "moves": (["join", "move"], []),
+    "answers": (["join", "place", "send"], ["join"]),
+    "leaves before sending": (["join", "leave"], ["join", "place"]),
+    "leaves": (["join", "place", "send", "leave"], ["join", "place", "send"]),
     "leaves when shown": (["leave"], []),
 }
-"""What the worker does in one world, and in the other one."""
+"""What the worker does in one world, and in the other one. In the first two, the invite is reserved
+or free: whoever has it, but not the code, does all that can be done with it."""
+
+REVEALING = "answers"
+"""The act that whoever has the worker's link can find out, by trying it."""
 
 BURST = 400
 LOADS = {
@@ -137,6 +143,7 @@ def test_every_route_of_the_application_is_asked(pasts, tmp_path):
         for by_day in [
             (act, mode, load)
             in {
+                ("joins", "invite", "none"),
                 ("joins", "invite", "strangers"),
                 ("joins", "open", "all"),
                 ("answers", "invite", "none"),
@@ -145,11 +152,11 @@ def test_every_route_of_the_application_is_asked(pasts, tmp_path):
     ],
 )
 def test_nobody_else_can_tell_whether_a_worker_acted(pasts, tmp_path, act, join_mode, load):
-    """The holder of the worker's invite tries it in all ways that do not use it."""
+    """The holder of the worker's invite joins, takes the place, sends and withdraws."""
     told = pasts(join_mode)
     shown = act == "leaves when shown"
     worker = told.shown[0] if shown else told.late
-    everybody = observers(told, worker.invite, link_joins=act != "joins")
+    everybody = observers(told, worker.invite, link_joins=act != REVEALING)
     released = [("POST", f"{OWN}/close")] if shown else []
     with two_worlds(told, tmp_path, worker, act, load) as pair:
         published = [one.metrics() for one in pair]
@@ -157,12 +164,15 @@ def test_nobody_else_can_tell_whether_a_worker_acted(pasts, tmp_path, act, join_
         assert replay(pair, everybody, left_out=released) == []
 
 
-def test_who_uses_an_invite_learns_that_it_was_unused(pasts, tmp_path):
+def test_who_tries_an_invite_learns_that_it_was_used_to_send(pasts, tmp_path):
     told = pasts("invite")
     [*_, link] = observers(told, told.late.invite, link_joins=True)
-    with two_worlds(told, tmp_path, told.late, "joins") as pair:
-        [(*_, first, second)] = differences(pair, link, rows(told, link), ("PUT", JOINING))
-    assert (first[0], second[0]) == (403, 201)
+    with two_worlds(told, tmp_path, told.late, REVEALING) as pair:
+        found = differences(pair, link, rows(told, link), ("PUT", JOINING))
+    assert [(first[0], second[0]) for *_, first, second in found] == [(403, 403)] * 2 + [
+        (403, 201),
+        (403, 200),
+    ]
 
 
 @pytest.mark.nightly

@@ -175,11 +175,18 @@ class World:
         return self.client.request(method, url, headers=headers, **members)
 
     def act(self, person: Person, what: str) -> None:
-        """Do what the worker does."""
-        api, past = "/api/v1", self.past
-        place = f"{api}/public/campaigns/{past.campaign}/participants/{person.id}"
+        """Do what the worker does; who moves goes on with another credential."""
+        api, past, code = "/api/v1", self.past, 16 * "7"
+        if what == "move":
+            elsewhere = Person(invite=person.invite)
+            self.act(elsewhere, "continue")
+            return
+        joining = f"{api}/public/campaigns/{past.campaign}/participants/{person.id}"
+        again = {"code": code, "continues": True}
         asked = {
-            "join": ("PUT", place, {"json": past.join(person)}),
+            "join": ("PUT", joining, {"json": past.join(person, code=code)}),
+            "continue": ("PUT", joining, {"json": past.join(person, **again)}),
+            "place": ("PUT", f"{api}/me/place", {}),
             "send": (
                 "POST",
                 f"{api}/me/reports",

@@ -214,9 +214,11 @@ def test_nobody_takes_a_place_of_what_is_closed(server, desk):
 
 @pytest.mark.grid
 def test_a_public_link_has_places_of_its_own(desk):
-    campaign = desk.campaign(join_mode="open", at_least=1)
+    campaign = desk.campaign(join_mode="open", at_least=1, max_participants=2)
     workers = [reserved(desk, campaign, None, code=new_code()) for _ in range(2)]
     assert seen(desk, campaign)[0]["participants"] == 2
+    guest, claim = desk.guest(campaign), {"code": new_code(), "continues": True}
+    check_problem(desk.join(guest, **claim), 409, "full")
     for worker in workers:
         task = worker.tasks()[0]["task_id"]
         check_problem(worker.post(worker.report(task, 1)), 409, "place-needed")

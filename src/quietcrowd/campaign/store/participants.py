@@ -80,7 +80,8 @@ def join(
                 connection.execute(late.values(allotment=allotment))
         return False
     _require_not_withdrawn(connection, row.id, credential)
-    _require_open(row, bytes.fromhex(request.config_hash), full=not request.continues)
+    goes_on = request.continues and row.join_mode == "invite"
+    _require_open(row, bytes.fromhex(request.config_hash), full=not goes_on)
     if row.join_mode == "invite":
         columns = reserve(connection, row, request, let_in)
     else:
