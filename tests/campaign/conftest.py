@@ -19,6 +19,7 @@ ON_SQLITE_ALONE = (
     "test_client",
     "test_contract",
     "test_dashboard_in_browser",
+    "test_first_screen",
     "test_cross_origin",
     "test_gate",
     "test_interruptions",

@@ -108,7 +108,7 @@ def test_a_deleted_campaign_is_in_no_file(own, tmp_path):
 def test_the_log_says_routes_and_nothing_of_who_or_what(own, logged):
     desk = new_desk(own)
     campaign, workers, secrets = play(desk)
-    for path in (f"/j/{campaign}", "/worker/page/main.js", "/nowhere"):
+    for path in (f"/j/{campaign}", "/worker/page.js", "/nowhere"):
         httpx.get(f"{own.url}{path}?PROLIFIC_PID={PLANTED}", verify=PLAIN, timeout=LONG)
     lines = [json.loads(line) for line in logged.getvalue().splitlines()]
     assert len(lines) > 20

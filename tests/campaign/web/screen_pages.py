@@ -13,7 +13,6 @@ import quietcrowd as qc
 from quietcrowd.campaign.terms.channels import report_rule
 from quietcrowd.campaign.web.files import PAGE, WORKER, fill
 from quietcrowd.campaign.web.worker_page import (
-    IMPORT_MAP,
     MESSAGES,
     WORKER_POLICY,
     messages_blocks,
@@ -108,7 +107,7 @@ def document(more_messages=None, server=None):
     for language, catalog in (more_messages or {}).items():
         data = json.dumps(catalog).replace("<", r"\u003c")
         blocks.append(f'<script type="application/json" data-messages="{language}">{data}</script>')
-    page = fill(WORKER[PAGE].text, {IMPORT_MAP: "", MESSAGES: "\n".join(blocks)})
+    page = fill(WORKER[PAGE].text, {MESSAGES: "\n".join(blocks)})
     return page if server is None else page.replace("<html", f'<html data-server="{server}"', 1)
 
 

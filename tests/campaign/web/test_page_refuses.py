@@ -4,7 +4,6 @@ import json
 import re
 
 import pytest
-from tests.nightly import nightly
 
 from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
 
@@ -39,15 +38,11 @@ def check_never_joined(worker):
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(
-    "module",
-    ["channels/index.js", *map(nightly, ["page/main.js", "terms/terms.js"])],
-)
-def test_a_module_with_one_more_byte_starts_nothing(person, desk, module):
+def test_a_bundle_with_one_more_byte_starts_nothing(person, desk):
     worker = person(service_workers="block")
-    worker.wire.changes[f"/worker/{module}"] = lambda content, _: content + b" "
+    worker.wire.changes["/worker/page.js"] = lambda content, _: content + b" "
     with worker.page.expect_event("console"):
-        worker.page.goto(desk.link(desk.campaign(about="module changed")))
+        worker.page.goto(desk.link(desk.campaign(about="bundle changed")))
     worker.page.get_by_text("This page has not started.").wait_for()
     assert "or a file of the page is not what" in worker.text()
     assert any("integrity" in line for line in worker.told)

@@ -7,6 +7,8 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from sqlalchemy.exc import OperationalError
 from tests.campaign.people import PLAIN, check_problem, documented_paths
 from tests.campaign.waiting import LONG
@@ -39,6 +41,9 @@ HEADERS = {
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
 }
+
+
+STORED = ("/web/dashboard/main.js", "/worker/page.js")
 
 
 def test_the_dashboard_is_the_same_for_all_campaigns(server):
@@ -103,16 +108,89 @@ def test_a_browser_is_told_what_the_page_for_workers_may_do(server):
 @pytest.mark.parametrize("path", SERVED)
 def test_files_for_workers_are_those_of_the_package(server, path):
     found = httpx.get(f"{server.url}/{path}", verify=PLAIN, timeout=LONG)
-    source = WORKER / path.removeprefix("worker/").removeprefix("j/")
-    assert found.content == source.read_bytes()
+    assert found.content == SERVED[path].content
     kind = KINDS[path.rpartition(".")[2]]
     assert found.headers["content-type"] == f"{kind}; charset=utf-8"
     assert found.headers["content-security-policy"] == HEADERS["content-security-policy"]
 
 
-def test_all_files_of_the_folder_are_served_or_filled():
-    paths = {file.relative_to(WORKER).as_posix() for file in WORKER.rglob("*") if file.is_file()}
-    assert paths - {path.partition("/")[2] for path in SERVED} == {"index.html"}
+def test_a_worker_loads_one_script_and_one_style_sheet():
+    assert SERVED.keys() == {"j/service_worker.js", "worker/page.js", "worker/worker.css"}
+    for path in ("j/service_worker.js", "worker/worker.css"):
+        assert SERVED[path].content == (WORKER / path.partition("/")[2]).read_bytes()
+
+
+COMPRESSED = [f"j/{'0' * 32}", "worker/manifest.json", f"dashboard/{CAMPAIGN}", *SERVED]
+
+
+@pytest.mark.parametrize("path", [*COMPRESSED, "web/dashboard/main.js"])
+@pytest.mark.parametrize(
+    "accepted", ["gzip", "br, GZIP", "zstd;q=1.0, gzip;q=0.5", "gzip ; q=0.001"]
+)
+def test_pages_are_sent_as_they_were_compressed_at_the_start(server, path, accepted):
+    sent = httpx.get(
+        f"{server.url}/{path}", headers={"Accept-Encoding": accepted}, verify=PLAIN, timeout=LONG
+    )
+    plain = httpx.get(
+        f"{server.url}/{path}", headers={"Accept-Encoding": "br"}, verify=PLAIN, timeout=LONG
+    )
+    assert sent.headers["content-encoding"] == "gzip"
+    assert "content-encoding" not in plain.headers
+    assert sent.content == plain.content
+    assert int(sent.headers["content-length"]) < int(plain.headers["content-length"])
+    assert sent.headers["vary"] == plain.headers["vary"] == "Accept-Encoding"
+
+
+@pytest.mark.parametrize("accepted", ["", "identity", "gzip;q=0", "br, gzip; q=0.000", "gzipped"])
+def test_what_a_client_does_not_accept_is_not_sent(server, accepted):
+    sent = httpx.get(
+        f"{server.url}/worker/page.js",
+        headers={"Accept-Encoding": accepted},
+        verify=PLAIN,
+        timeout=LONG,
+    )
+    assert "content-encoding" not in sent.headers
+    assert sent.content == SERVED["worker/page.js"].content
+
+
+@given(accepted=st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), max_size=40))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_every_header_is_answered(server, accepted):
+    sent = httpx.get(
+        f"{server.url}/worker/worker.css",
+        headers={"Accept-Encoding": accepted.strip(), "If-None-Match": accepted.strip()},
+        verify=PLAIN,
+        timeout=LONG,
+    )
+    assert sent.status_code == 200
+    assert sent.content == SERVED["worker/worker.css"].content
+
+
+@pytest.mark.parametrize("path", ["worker/page.js", "web/dashboard/main.js"])
+def test_a_file_that_a_browser_has_is_not_sent_again(server, path):
+    def ask(accepted, known=""):
+        headers = {"Accept-Encoding": accepted, "If-None-Match": known}
+        return httpx.get(f"{server.url}/{path}", headers=headers, verify=PLAIN, timeout=LONG)
+
+    tags = {ask(accepted).headers["etag"]: accepted for accepted in ("gzip", "identity")}
+    assert len(tags) == 2
+    for tag, accepted in tags.items():
+        again = ask(accepted, f'"other", W/{tag}')
+        assert (again.status_code, again.content) == (304, b"")
+        assert again.headers["etag"] == tag
+        assert again.headers["cache-control"] == "no-cache"
+        assert again.headers["vary"] == "Accept-Encoding"
+        assert {ask(other, tag).status_code for other in tags.values()} == {200, 304}
+
+
+def test_the_campaign_is_asked_for_with_the_files(server, desk):
+    campaign = desk.campaign()
+    links = httpx.get(f"{server.url}/j/{campaign}", verify=PLAIN, timeout=LONG).headers["link"]
+    asked = [urljoin(f"{server.url}/j/{campaign}", url) for url in re.findall("<(.*?)>", links)]
+    assert [httpx.get(url, timeout=LONG).status_code for url in asked] == [200, 200]
+    for other in ("0" * 32, "f" * 32):
+        page = httpx.get(f"{server.url}/j/{other}", verify=PLAIN, timeout=LONG)
+        assert "link" not in page.headers
 
 
 def test_the_manifest_is_served(server):
@@ -164,7 +242,7 @@ def test_a_server_that_knows_its_address_writes_that_one(server, monkeypatch):
     "path",
     [
         *(f"/j/{CAMPAIGN}", "/j/secret", f"/dashboard/{CAMPAIGN}", "/web/dashboard/main.js"),
-        *("/worker/page/main.js", "/worker/manifest.json", "/worker/saved.html"),
+        *("/worker/page.js", "/worker/manifest.json", "/worker/saved.html"),
         *("/j/service_worker.js", "/worker/secret"),
     ],
 )
@@ -190,7 +268,7 @@ def test_files_of_a_page_are_those_of_the_package(server, name):
         f"/dashboard/{CAMPAIGN}",
         "/web/dashboard/main.js",
         "/web/nothing/main.js",
-        "/worker/page/main.js",
+        "/worker/page.js",
         "/worker/manifest.json",
         f"/j/{CAMPAIGN}?query",
         "/none",
@@ -198,7 +276,8 @@ def test_files_of_a_page_are_those_of_the_package(server, name):
 )
 def test_a_browser_is_told_to_load_nothing_from_elsewhere(server, path):
     headers = httpx.get(f"{server.url}{path}", verify=PLAIN, timeout=LONG).headers
-    assert {name: headers.get(name) for name in HEADERS} == HEADERS
+    expected = HEADERS | ({"cache-control": "no-cache"} if path in STORED else {})
+    assert {name: headers.get(name) for name in HEADERS} == expected
     assert "set-cookie" not in headers
     assert "server" not in headers
 
@@ -232,7 +311,8 @@ def test_a_browser_is_told_to_load_nothing_from_elsewhere(server, path):
         "/worker/..%2fpages.py",
         "/worker/page/../page/main.js",
         "/worker//etc/passwd",
-        "/worker/page/main.js%00",
+        "/worker/page/main.js",
+        "/worker/page.js%00",
         f"/j/{CAMPAIGN}/",
         f"/j/{CAMPAIGN}/page/main.js",
     ],

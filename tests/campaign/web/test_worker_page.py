@@ -1,4 +1,5 @@
 import base64
+import gzip
 import hashlib
 import json
 import re
@@ -49,14 +50,15 @@ class Scripts(HTMLParser):
 SCRIPTS = Scripts(WORKER_PAGE.text).found
 
 
-def test_the_page_names_the_hash_of_every_module():
-    [[_, content]] = [one for one in SCRIPTS if one[0].get("type") == "importmap"]
-    modules = {path for path in WORKER_FILES if path.endswith(".js")}
-    assert json.loads(content) == {
-        "integrity": {f"../worker/{path}": WORKER_FILES[path].integrity for path in modules}
+def test_the_page_names_the_hash_of_what_it_loads():
+    [[attributes, _]] = [one for one in SCRIPTS if one[0]["type"] == "module"]
+    assert attributes == {
+        "type": "module",
+        "src": "../worker/page.js",
+        "integrity": hashed(joined_modules().encode()),
     }
-    assert f"script-src 'self' {policy_hash(content)};" in WORKER_POLICY
-    assert f'integrity="{WORKER_FILES["worker.css"].integrity}"' in WORKER_PAGE.text
+    assert "script-src 'self';" in WORKER_POLICY
+    assert f'integrity="{hashed(WORKER["worker.css"].content)}"' in WORKER_PAGE.text
 
 
 def test_the_page_holds_the_messages_of_all_languages():
@@ -67,16 +69,16 @@ def test_the_page_holds_the_messages_of_all_languages():
     }
     assert held == {
         path[9:-5]: json.loads(file.text)
-        for path, file in WORKER_FILES.items()
+        for path, file in WORKER.items()
         if path.startswith("messages/")
     }
-    assert {one["type"] for one, _ in SCRIPTS} == {"importmap", "module", "application/json"}
+    assert {one["type"] for one, _ in SCRIPTS} == {"module", "application/json"}
 
 
 def test_messages_cannot_leave_their_block(monkeypatch):
     text = json.dumps({"a": "</script><script>b"})
     file = PageFile(content=text.encode(), media_type="application/json")
-    monkeypatch.setattr(worker_page, "WORKER_FILES", {"messages/xx.json": file})
+    monkeypatch.setattr(worker_page, "WORKER", {"messages/xx.json": file})
     [[attributes, content]] = Scripts(worker_page.messages_blocks()).found
     assert attributes == {"type": "application/json", "data-messages": "xx"}
     assert json.loads(content) == json.loads(text)
@@ -90,9 +92,7 @@ def test_nothing_stands_in_the_page_that_its_policy_forbids():
 
 @pytest.mark.grid
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "changed", [None, nightly("page/messages.js"), "page/main.js", nightly("worker.css")]
-)
+@pytest.mark.parametrize("changed", [None, "page.js", nightly("worker.css")])
 def test_a_changed_file_is_not_used(server, browser, changed):
     with browser.new_page() as page:
         told = []
@@ -147,7 +147,7 @@ def test_modules_import_what_there_is_and_not_each_other(monkeypatch):
             ("b.js", b'import { a } from "./a.js";\n'),
         )
     }
-    monkeypatch.setattr(worker_page, "WORKER_FILES", files)
+    monkeypatch.setattr(worker_page, "WORKER", files)
     with pytest.raises(ValueError, match=r"b\.js imports a\.js, which imports it"):
         modules_in_order("a.js")
     del files["b.js"]
@@ -195,10 +195,8 @@ def test_the_saved_page_starts_from_a_file(browser, tmp_path):
         assert page.evaluate("document.styleSheets.length") == 1
 
 
-MOST_BYTES = 295_000
-"""Of all but messages and the table of look-alike characters, which has a limit of its own."""
-
-TABLE = "worker/terms/confusables.js"
+MOST_COMPRESSED = 90_000
+"""Bytes of all modules of the page, as they are sent."""
 
 
 def hashed(content):
@@ -214,6 +212,5 @@ def test_the_manifest_names_the_hash_of_all_that_is_served():
     }
 
 
-def test_all_of_the_page_is_small():
-    scripts = [file for path, file in SERVED.items() if "/messages/" not in path and path != TABLE]
-    assert sum(len(file.content) for file in (WORKER_PAGE, *scripts)) < MOST_BYTES
+def test_the_modules_are_small():
+    assert len(gzip.compress(WORKER_FILES["page.js"].content)) <= MOST_COMPRESSED

@@ -170,7 +170,8 @@ def _handler(wire):
 def _asked(sent, headers):
     """Return what the server answers: status, headers, body."""
     parts = urlsplit(sent.url)
-    asked = {name: value for name, value in headers.items() if name.lower() not in HOPS}
+    left_out = {*HOPS, "accept-encoding"}  # changes are to what is not compressed
+    asked = {name: value for name, value in headers.items() if name.lower() not in left_out}
     if sent.body:
         asked["Content-Length"] = str(len(sent.body))
     connection = http.client.HTTPConnection(parts.hostname, parts.port or 80, timeout=LONG)

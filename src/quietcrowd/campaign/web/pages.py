@@ -1,5 +1,6 @@
 """Routes of the pages, which are public and without data; an address with a query is rejected."""
 
+import gzip
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
@@ -52,7 +53,7 @@ class _WithoutQuery(APIRoute):
 
         async def reject_query(request: Request) -> Response:
             if request.scope["query_string"]:
-                return _response(_NO_QUERY, status=400)
+                return _response(request, _NO_QUERY, status=400)
             return await answer(request)
 
         return reject_query
@@ -61,17 +62,39 @@ class _WithoutQuery(APIRoute):
 router = APIRouter(include_in_schema=False, route_class=_WithoutQuery)
 
 
+_GZIPPED: Mapping[PageFile, bytes] = {
+    file: gzip.compress(file.content, mtime=0)
+    for file in (*DASHBOARD.values(), *SERVED.values(), WORKER_PAGE, MANIFEST)
+}
+
+
+def _accepts_gzip(request: Request) -> bool:
+    for one in request.headers.get("accept-encoding", "").lower().split(","):
+        coding, _, weight = one.replace(" ", "").partition(";q=")
+        if coding == "gzip":
+            return weight == "" or weight.strip("0.") != ""
+    return False
+
+
 def _response(
-    file: PageFile, status: int = 200, headers: Mapping[str, str] | None = None
+    request: Request, file: PageFile, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
-    return Response(file.content, status, headers, media_type=file.media_type)
+    told, content = {"Vary": "Accept-Encoding", **(headers or {})}, file.content
+    if file in _GZIPPED and _accepts_gzip(request):
+        told["Content-Encoding"], content = "gzip", _GZIPPED[file]
+    return Response(content, status, told, media_type=file.media_type)
 
 
-def _found(files: Mapping[str, PageFile], path: str) -> Response:
+def _found(request: Request, files: Mapping[str, PageFile], path: str) -> Response:
+    """Return a file; browsers may store it, and ask every time whether it has changed."""
     file = files.get(path)
     if file is None:
         raise ProblemError("not-found", "The page or file does not exist.")
-    return _response(file)
+    coding = "-gzip" if _accepts_gzip(request) else ""
+    headers = {"Cache-Control": "no-cache", "ETag": f'"{file.integrity}{coding}"'}
+    if headers["ETag"] in request.headers.get("if-none-match", ""):
+        return Response(None, 304, {"Vary": "Accept-Encoding", **headers})
+    return _response(request, file, headers=headers)
 
 
 @router.get("/")
@@ -86,31 +109,31 @@ async def dashboards(request: Request) -> Response:
     """Return the dashboard of all campaigns; its relative paths require the trailing slash."""
     if not request.scope["path"].endswith("/"):
         return RedirectResponse("dashboard/")
-    return _response(DASHBOARD[PAGE])
+    return _response(request, DASHBOARD[PAGE])
 
 
 @router.get("/dashboard/plan")
-async def plan() -> Response:
+async def plan(request: Request) -> Response:
     """Return the page that plans a campaign."""
-    return _response(DASHBOARD[PAGE])
+    return _response(request, DASHBOARD[PAGE])
 
 
 @router.get("/dashboard/{campaign}")
-async def dashboard(campaign: Id) -> Response:  # noqa: ARG001
+async def dashboard(campaign: Id, request: Request) -> Response:  # noqa: ARG001
     """Return the dashboard of a campaign, the same page for all."""
-    return _response(DASHBOARD[PAGE])
+    return _response(request, DASHBOARD[PAGE])
 
 
 @router.get("/web/dashboard/{name}")
-async def dashboard_file(name: str) -> Response:
+async def dashboard_file(name: str, request: Request) -> Response:
     """Return a file of the dashboard."""
-    return _found(DASHBOARD, name)
+    return _found(request, DASHBOARD, name)
 
 
 @router.get(f"/j/{SERVICE_WORKER}")
-async def service_worker() -> Response:
+async def service_worker(request: Request) -> Response:
     """Return the service worker of the worker page; its path determines which pages it controls."""
-    return _found(SERVED, f"j/{SERVICE_WORKER}")
+    return _found(request, SERVED, f"j/{SERVICE_WORKER}")
 
 
 @router.get("/j/{campaign}")
@@ -122,15 +145,19 @@ async def page_for_workers(campaign: Id, request: Request) -> Response:
     """
     lookups, shown = request.app.state.admission.lookups, Shown("campaign", bytes.fromhex(campaign))
     known = campaign == ANY_CAMPAIGN or await lookups.is_known(shown, remember=False)
-    return _response(
-        WORKER_PAGE, 200 if known else 404, headers={"Content-Security-Policy": WORKER_POLICY}
-    )
+    headers = {"Content-Security-Policy": WORKER_POLICY}
+    if known and campaign != ANY_CAMPAIGN:
+        about = f"../api/v1/public/campaigns/{campaign}"
+        headers["Link"] = ", ".join(
+            f"<{url}>; rel=preload; as=fetch; crossorigin" for url in (about, f"{about}/config")
+        )
+    return _response(request, WORKER_PAGE, 200 if known else 404, headers=headers)
 
 
 @router.get("/worker/manifest.json")
-async def manifest() -> Response:
+async def manifest(request: Request) -> Response:
     """Return the hashes of all files of the worker page."""
-    return _response(MANIFEST)
+    return _response(request, MANIFEST)
 
 
 @router.get("/worker/saved.html")
@@ -141,12 +168,13 @@ async def save_page(request: Request) -> Response:
     except ParameterError:
         raise ProblemError("malformed", "Use the host name of the server.") from None
     return _response(
+        request,
         saved_page(server),
         headers={"Content-Disposition": 'attachment; filename="quietcrowd.html"'},
     )
 
 
 @router.get("/worker/{path:path}")
-async def worker_file(path: str) -> Response:
+async def worker_file(path: str, request: Request) -> Response:
     """Return a file of the worker page."""
-    return _found(SERVED, f"worker/{path}")
+    return _found(request, SERVED, f"worker/{path}")

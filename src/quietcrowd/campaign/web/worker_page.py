@@ -1,4 +1,7 @@
-"""The worker page: one document for all campaigns, one file to be saved, and their hashes."""
+"""The worker page: one document for all campaigns, one file to be saved, and their hashes.
+
+The modules of the page are joined when the package is imported; the order is that of imports.
+"""
 
 import json
 import re
@@ -19,22 +22,50 @@ from quietcrowd.campaign.web.files import (
 ANY_CAMPAIGN = "0" * 32
 """Id in the address under which browsers store the page, which is the same for all campaigns."""
 
-START, STYLE_SHEET = "page/main.js", "worker.css"
-IMPORT_MAP, MESSAGES = "{{import_map}}", "{{messages}}"
+START, BUNDLE, STYLE_SHEET = "page/main.js", "page.js", "worker.css"
+MESSAGES = "{{messages}}"
 STYLE = f'<link rel="stylesheet" href="../worker/{STYLE_SHEET}">'
 SCRIPT = f'<script type="module" src="../worker/{START}"></script>'
 """Parts of the template, each of which occurs once."""
 
-WORKER_FILES: Mapping[str, PageFile] = {
-    path: file for path, file in WORKER.items() if path not in (PAGE, SERVICE_WORKER)
-}
-"""Files that the page loads, by path below ``/worker/``."""
+_IMPORT = re.compile(r'^import \{[^}]*\} from "([^"]*)";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const|let)\b)", re.MULTILINE)
+_ROOT, _SERVER, _CHARSET = '<html lang="en"', "{{server}}", '<meta charset="utf-8">'
+
+
+def modules_in_order(start: str = START) -> list[str]:
+    """Return the paths of a module and of all its imports, in the order in which they run."""
+    found: dict[str, None] = {}
+
+    def visit(path: str, above: tuple[str, ...]) -> None:
+        if path in found:
+            return
+        for name in _IMPORT.findall(WORKER[path].text):
+            other = normpath(join(dirname(path), name))
+            if other not in WORKER:
+                raise ValueError(f"{path} imports {other}, which is missing")
+            if other in above:
+                raise ValueError(f"{path} imports {other}, which imports it")
+            visit(other, (*above, path))
+        found[path] = None
+
+    visit(start, (start,))
+    return list(found)
+
+
+def joined_modules() -> str:
+    """Return all modules of the page as one, without imports and exports."""
+    parts = [
+        f"\n// {path}\n\n{_EXPORT.sub('', _IMPORT.sub('', WORKER[path].text)).strip()}\n"
+        for path in modules_in_order()
+    ]
+    return "".join(parts)
 
 
 def messages_blocks() -> str:
     """Return the messages of all languages as data blocks, which browsers do not run."""
     blocks = []
-    for path, file in WORKER_FILES.items():
+    for path, file in WORKER.items():
         folder, _, name = path.rpartition("/")
         if folder == "messages":
             text = json.dumps(json.loads(file.text), ensure_ascii=False, separators=(",", ":"))
@@ -45,32 +76,27 @@ def messages_blocks() -> str:
     return "\n".join(blocks)
 
 
-_IMPORTS = json.dumps(
-    {
-        "integrity": {
-            f"../worker/{path}": file.integrity
-            for path, file in WORKER_FILES.items()
-            if path.endswith(".js")
-        }
-    },
-    indent=2,
-)
-"""An import map with the hash of every module; browsers run no other version."""
+WORKER_FILES: Mapping[str, PageFile] = {
+    BUNDLE: PageFile(content=joined_modules().encode(), media_type=WORKER[START].media_type),
+    STYLE_SHEET: WORKER[STYLE_SHEET],
+}
+"""Files that the page loads, by path below ``/worker/``."""
 
 WORKER_PAGE = html_file(
     fill(
         WORKER[PAGE].text,
         {
-            IMPORT_MAP: f'<script type="importmap">{_IMPORTS}</script>',
-            MESSAGES: messages_blocks(),
             STYLE: STYLE.replace(">", f' integrity="{WORKER_FILES[STYLE_SHEET].integrity}">'),
+            SCRIPT: f'<script type="module" src="../worker/{BUNDLE}" '
+            f'integrity="{WORKER_FILES[BUNDLE].integrity}"></script>',
+            MESSAGES: messages_blocks(),
         },
     )
 )
 WORKER_POLICY = "; ".join(
     (
         "default-src 'none'",
-        f"script-src 'self' {policy_hash(_IMPORTS)}",
+        "script-src 'self'",
         "style-src 'self'",
         "img-src 'self' data: blob:",
         "connect-src 'self'",
@@ -85,43 +111,9 @@ WORKER_POLICY = "; ".join(
 """The page, and its header ``Content-Security-Policy``."""
 
 
-_IMPORT = re.compile(r'^import \{[^}]*\} from "([^"]*)";\n', re.MULTILINE)
-_EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const|let)\b)", re.MULTILINE)
-_ROOT, _SERVER, _CHARSET = '<html lang="en"', "{{server}}", '<meta charset="utf-8">'
-
-
-def modules_in_order(start: str = START) -> list[str]:
-    """Return the paths of a module and of all its imports, in the order in which they run."""
-    found: dict[str, None] = {}
-
-    def visit(path: str, above: tuple[str, ...]) -> None:
-        if path in found:
-            return
-        for name in _IMPORT.findall(WORKER_FILES[path].text):
-            other = normpath(join(dirname(path), name))
-            if other not in WORKER_FILES:
-                raise ValueError(f"{path} imports {other}, which is missing")
-            if other in above:
-                raise ValueError(f"{path} imports {other}, which imports it")
-            visit(other, (*above, path))
-        found[path] = None
-
-    visit(start, (start,))
-    return list(found)
-
-
-def joined_modules() -> str:
-    """Return all modules of the page as one, without imports and exports."""
-    parts = [
-        f"\n// {path}\n\n{_EXPORT.sub('', _IMPORT.sub('', WORKER_FILES[path].text)).strip()}\n"
-        for path in modules_in_order()
-    ]
-    return "".join(parts)
-
-
 def _template() -> str:
     """Return the page with all files that it loads, and a placeholder for the server's address."""
-    style, script = f"\n{WORKER_FILES[STYLE_SHEET].text}", joined_modules()
+    style, script = f"\n{WORKER_FILES[STYLE_SHEET].text}", WORKER_FILES[BUNDLE].text
     policy = "; ".join(
         (
             "default-src 'none'",
@@ -143,7 +135,6 @@ def _template() -> str:
             f'content="{policy}">',
             STYLE: f"<style>{style}</style>",
             SCRIPT: f'<script type="module">{script}</script>',
-            IMPORT_MAP: "",
             MESSAGES: messages_blocks(),
         },
     )

@@ -20,7 +20,8 @@ from tests.nightly import by_day
 import quietcrowd as qc
 from quietcrowd.campaign import Client
 from quietcrowd.campaign.server.settings import Settings
-from quietcrowd.campaign.web.worker_page import WORKER_FILES, modules_in_order
+from quietcrowd.campaign.web.files import WORKER as PAGE_FILES
+from quietcrowd.campaign.web.worker_page import modules_in_order
 from quietcrowd.exceptions import CampaignError
 from quietcrowd.mechanisms import OptimalMechanism
 
@@ -90,7 +91,7 @@ def desk(tmp_path_factory):
 def one_module():
     """Return device_page.js with all that it imports, so that a tab asks for one file."""
     paths = dict.fromkeys((*modules_in_order("device/device.js"), "page/messages.js"))
-    texts = [re.sub(r"^export ", "", WORKER_FILES[path].text, flags=re.M) for path in paths]
+    texts = [re.sub(r"^export ", "", PAGE_FILES[path].text, flags=re.M) for path in paths]
     texts.append((HERE / "device_page.js").read_text("utf-8"))
     return re.sub(r"^import .*;$", "", "\n".join(texts), flags=re.M)
 

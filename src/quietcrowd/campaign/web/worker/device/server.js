@@ -20,7 +20,8 @@ export async function request(url, { method = "GET", credential, body } = {}) {
     const identity = credential && { Authorization: `Bearer ${credential}` };
     answer = await fetch(url, {
       headers: { ...identity, "Content-Type": "application/json" },
-      ...{ method, body, cache: "no-store", credentials: "omit", redirect: "manual" },
+      ...{ method, body, cache: "no-store", redirect: "manual" },
+      credentials: credential ? "omit" : "same-origin", // as the page's headers preload it
       ...{ referrerPolicy: "no-referrer", signal: AbortSignal.timeout(LONGEST) },
     });
     content = await answer.blob();
