@@ -140,9 +140,9 @@ class WorkerInBrowser(Person):
     def send(self):
         self.press("Send")
 
-    def arrive(self):
+    def arrive(self, heading="Sent. Thank you!"):
         """Wait until the server has the reports; return the withdrawal key."""
-        heading = self.page.get_by_role("heading", level=1, name="Sent. Thank you!", exact=True)
+        heading = self.page.get_by_role("heading", level=1, name=heading, exact=True)
         turns = count()
 
         def is_there():

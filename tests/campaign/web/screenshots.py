@@ -19,7 +19,7 @@ from quietcrowd.campaign.results.inference_process import Inferrer
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.mechanisms import MatrixFactorization
 
-WIDTHS = {320: 568, 1280: 800}
+WIDTHS = {360: 740, 1280: 800}
 SCHEMES = ("light", "dark")
 
 SONGS = qc.Categorical(["robin", "blackbird", "I cannot tell"])
@@ -36,7 +36,14 @@ NUMBERS = qc.LaplaceMechanism(
     domain=qc.Interval(low=0.0, high=10.0), epsilon=1.0, participation="released"
 )
 LEVELS = MatrixFactorization(domain=qc.Ordinal(range(1, 6)), epsilon=1.0, rank=4)
+TOWNS = qc.RandomizedResponse(
+    domain=qc.Categorical([*("Market", "Marsh", "Old Malthouse"), *map(str, range(1901, 1931))]),
+    epsilon=3.0,
+)
+MECHANISMS = {"labels": LABELS, "numbers": NUMBERS, "levels": LEVELS, "towns": TOWNS}
 """A campaign with each is shown."""
+
+SCALE = {"1": "Not sure at all", "5": "Very sure"}
 
 CROWD = 8
 
@@ -49,6 +56,7 @@ class Studio:
     labels: str
     numbers: str
     levels: str
+    towns: str
     folder: Path
     end: str
 
@@ -57,11 +65,22 @@ class Studio:
         person.page.screenshot(path=self.folder / f"{name}-{self.end}.png", full_page=True)
 
 
+def campaign(desk, mechanism, scale):
+    """Return an open campaign with a song a task."""
+    made = desk.draft(mechanism, title="Birds of the town", **PROMISES)["id"]
+    for place in range(3):
+        data = {"question": f"Which bird sings in recording {place + 1}?", **scale}
+        task = {"task": f"t{place}", "data": data}
+        desk.client.post(f"/campaigns/{made}/tasks", json=[task]).raise_for_status()
+    desk.client.post(f"/campaigns/{made}/open").raise_for_status()
+    return made
+
+
 def campaigns(desk):
     """Return campaigns of three kinds of answers; a crowd has answered two of them."""
     found = {}
-    for name, mechanism in (("labels", LABELS), ("numbers", NUMBERS), ("levels", LEVELS)):
-        found[name] = desk.campaign(mechanism, about=f"{name}: song", title="Birds", **PROMISES)
+    for name, mechanism in MECHANISMS.items():
+        found[name] = campaign(desk, mechanism, SCALE if name == "levels" else {})
     for place in range(CROWD):
         song = SONGS.labels[place % 3]
         desk.worker(found["labels"]).send_all(LABELS, dict.fromkeys(("t0", "t1", "t2"), song))
@@ -71,85 +90,134 @@ def campaigns(desk):
     return found
 
 
-def from_consent_to_receipt(studio, worker):
+def unfold(worker):
+    worker.page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
+
+
+def from_the_link_to_the_receipt(studio, worker):
     """Play a whole campaign of labels."""
     worker.open(studio.desk.link(studio.labels))
-    worker.heading("Do you want to take part?")
-    studio.take(worker, "worker-01-consent")
-    worker.join()
-    studio.take(worker, "worker-02-question")
-    worker.press("Next")
-    studio.take(worker, "worker-03-nothing-chosen")
-    worker.answer(["robin", None, "I cannot tell"])
-    studio.take(worker, "worker-04-review")
+    studio.take(worker, "worker-01-landing")
+    worker.consider()
+    studio.take(worker, "worker-02-consent")
+    unfold(worker)
+    studio.take(worker, "worker-03-consent-unfolded")
+    worker.press("Take part")
+    worker.heading("If you are interrupted")
+    studio.take(worker, "worker-04-started")
+    worker.start()
+    studio.take(worker, "worker-05-question")
+    worker.choose("robin")
+    worker.question(2)
+    studio.take(worker, "worker-06-answered-and-undo")
+    worker.choose(None)
+    worker.question(3)
+    studio.take(worker, "worker-07-skipped")
+    worker.press("Menu")
+    worker.heading("Menu")
+    unfold(worker)
+    studio.take(worker, "worker-08-menu")
+    worker.press("Back")
+    worker.question(3)
+    worker.choose("I cannot tell")
+    worker.page.locator("#send").wait_for()
+    studio.take(worker, "worker-09-review")
+    worker.press("Back")
+    worker.question(3)
+    worker.page.context.set_offline(True)
+    worker.page.get_by_text("No connection.").wait_for()
+    studio.take(worker, "worker-10-answered-before-and-offline")
+    worker.page.context.set_offline(False)
+    worker.choose("blackbird")
+    worker.page.locator("#send").wait_for()
     worker.send()
-    worker.heading("Your reports are on their way")
-    studio.take(worker, "worker-05-sending")
-    key = worker.arrive()
-    worker.page.get_by_text("Show what left this device").click()
-    studio.take(worker, "worker-06-receipt")
-    return key
+    worker.heading("Sending")
+    studio.take(worker, "worker-11-sending")
+    worker.arrive()
+    studio.take(worker, "worker-12-receipt")
+    unfold(worker)
+    studio.take(worker, "worker-13-receipt-unfolded")
 
 
 def after_the_receipt(studio, worker):
     """Come back, and leave."""
     worker.page.reload()
-    worker.heading("Are you the person who joined on this device?")
-    studio.take(worker, "worker-07-return")
-    worker.press("No")
-    worker.heading("This device is taken")
-    studio.take(worker, "worker-08-taken")
+    worker.heading("Answered in this browser")
+    studio.take(worker, "worker-14-return")
+    worker.press("That was not me")
+    worker.heading("This browser is taken")
+    studio.take(worker, "worker-15-taken")
     worker.come_back()
-    worker.heading("Sent. Thank you")
-    worker.press("Forget me on this device")
-    worker.heading("Forget me on this device")
-    studio.take(worker, "worker-09-forget")
-    worker.press("Forget nothing")
-    worker.heading("Sent. Thank you")
+    worker.heading("Sent. Thank you!")
+    worker.press("Delete everything from this device")
+    worker.heading("Delete everything from this device")
+    studio.take(worker, "worker-16-forget")
+    worker.press("Keep it")
+    worker.heading("Sent. Thank you!")
     worker.press("Withdraw")
     worker.heading("Withdraw")
-    studio.take(worker, "worker-10-withdraw")
+    studio.take(worker, "worker-17-withdraw")
     worker.press("Withdraw permanently")
     worker.heading("You have withdrawn")
-    studio.take(worker, "worker-11-withdrawn")
+    studio.take(worker, "worker-18-withdrawn")
 
 
 def other_questions(studio, worker):
-    """Show a number, levels, a sketch, and what a second campaign tells of the first."""
-    worker.open(studio.desk.link(studio.numbers)).join()
-    studio.take(worker, "worker-12-number")
+    """Show a number, levels, a list, and what a second campaign tells of the first."""
+    worker.open(studio.desk.link(studio.numbers))
+    studio.take(worker, "worker-20-landing-of-numbers")
+    worker.join()
+    studio.take(worker, "worker-21-number")
     worker.page.get_by_role("textbox").fill("11")
     worker.press("Next")
-    studio.take(worker, "worker-13-number-outside")
-    worker.answer([7.5, None, 2.5])
-    studio.take(worker, "worker-14-review-of-numbers")
+    studio.take(worker, "worker-22-number-outside")
+    worker.choose(7.5)
+    worker.question(2)
+    worker.page.reload()
+    worker.heading("Go on where you stopped?")
+    studio.take(worker, "worker-23-resume")
+    worker.press("Yes, go on")
+    worker.question(2)
+    worker.choose(2.5)
+    worker.question(3)
+    worker.choose(None)
+    worker.page.locator("#send").wait_for()
+    studio.take(worker, "worker-24-review-of-numbers")
     worker.send()
     worker.arrive()
-    worker.page.get_by_text("Show what left this device").click()
-    studio.take(worker, "worker-15-receipt-of-numbers")
+    unfold(worker)
+    studio.take(worker, "worker-25-receipt-of-numbers")
     worker.open(studio.desk.link(studio.levels))
-    studio.take(worker, "worker-16-consent-to-a-sketch")
-    worker.join()
-    studio.take(worker, "worker-17-levels")
+    studio.take(worker, "worker-26-landing-of-a-sketch")
+    worker.consider()
+    studio.take(worker, "worker-27-consent-to-a-sketch")
+    worker.press("Take part")
+    worker.start()
+    studio.take(worker, "worker-28-levels")
+    worker.open(studio.desk.link(studio.towns)).join()
+    worker.page.get_by_role("searchbox").fill("ma")
+    worker.page.get_by_text("match.").wait_for()
+    studio.take(worker, "worker-29-search")
 
 
 def ends(studio, worker):
     """Show where nothing can be done."""
     server = studio.desk.server.url
     worker.open(f"{server}/j/{studio.labels}")
-    studio.take(worker, "worker-18-uninvited")
+    studio.take(worker, "worker-30-uninvited")
     worker.open(f"{server}/j/{'0' * 32}#i=qci_{'a' * 43}")
-    studio.take(worker, "worker-19-refused")
+    studio.take(worker, "worker-31-refused")
     worker.page.goto(f"{server}/j/{studio.labels}?PROLIFIC_PID=1")
-    studio.take(worker, "worker-20-query")
+    studio.take(worker, "worker-32-query")
     worker.open(f"{server}/j/{studio.labels}")
     worker.press("Withdraw with a key")
-    studio.take(worker, "worker-21-withdraw-with-a-key")
-    worker.wire.changes["draw.js"] = lambda content, _: content + b" "
+    worker.heading("Withdraw")
+    studio.take(worker, "worker-33-withdraw-with-a-key")
+    worker.wire.changes["/worker/page.js"] = lambda content, _: content + b" "
     worker.page.goto(studio.desk.link(studio.labels))
     worker.page.reload()
     worker.page.get_by_text("This page has not started.").wait_for()
-    studio.take(worker, "worker-22-not-started")
+    studio.take(worker, "worker-34-not-started")
 
 
 def saved(studio, worker):
@@ -158,7 +226,7 @@ def saved(studio, worker):
     file = studio.folder / "saved.html"
     file.write_bytes(content.raise_for_status().content)
     worker.open(file.resolve().as_uri())
-    studio.take(worker, "worker-23-saved")
+    studio.take(worker, "worker-35-saved")
     file.unlink()
 
 
@@ -175,7 +243,7 @@ def dashboards(studio, requester):
     studio.take(requester, "dashboard-6-list")
     requester.follow(studio.desk.dashboard(studio.labels))
     requester.page.get_by_text("live", exact=True).wait_for()
-    requester.page.get_by_text("Is labels: song 1?").wait_for()
+    requester.page.get_by_text("Which bird sings in recording 2?").wait_for()
     studio.take(requester, "dashboard-7-by-a-link")
     for place, campaign in enumerate((studio.labels, studio.numbers, studio.levels), start=2):
         requester.open(server, campaign, key)
@@ -211,7 +279,7 @@ def plans(studio, requester):
 
 
 SCENES = (
-    (WorkerInBrowser, (from_consent_to_receipt, after_the_receipt)),
+    (WorkerInBrowser, (from_the_link_to_the_receipt, after_the_receipt)),
     (WorkerInBrowser, (other_questions,)),
     (WorkerInBrowser, (ends,)),
     (WorkerInBrowser, (saved,)),

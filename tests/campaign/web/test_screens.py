@@ -1141,7 +1141,7 @@ def test_who_has_lost_the_place_is_told_so_and_may_delete_the_answers(browser, k
 
 def test_every_refusal_says_what_happened_whether_anything_was_sent_and_what_to_do():
     sent = re.compile(
-        r"\b(sent|accepted|deleted|rejects|kept|stays|gesendet|angenommen|gelöscht|aufbewahrt|bleibt)\b"
+        r"\b(sent|accepted|deleted|rejects|kept|stay|gesendet|angenommen|gelöscht|aufbewahrt|bleibt)\b"
     )
     for catalog in CATALOGS.values():
         for key, text in catalog.items():
