@@ -8,9 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import quietcrowd as qc
-from quietcrowd.accounting.consent import consent_sentences, most_sure, show_most_sure
+from quietcrowd.accounting.consent import (
+    consent_sentences,
+    most_sure,
+    short_consent,
+    show_most_sure,
+)
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms import Mechanism
+from quietcrowd.mechanisms import Mechanism, OptimalMechanism
 from quietcrowd.privacy import PrivacyGuarantee
 from quietcrowd.privacy.tails import TailBound
 
@@ -235,3 +240,80 @@ def test_losses_of_any_kind_of_number_are_never_rounded_down():
     assert most_sure(1) == most_sure(1.0) == most_sure(np.float32(1.0))
     assert most_sure(10**400) == 1
     assert consent_sentences(guarantee(), priors=np.array([0.5])) == consent_sentences(guarantee())
+
+
+THREE = qc.Categorical(["no", "yes", "maybe"])
+TABLES = (
+    qc.RandomizedResponse(domain=YES_NO, epsilon=0.5),
+    qc.RandomizedResponse(domain=THREE, epsilon=2.0, missing="category"),
+    OptimalMechanism(domain=THREE, epsilon=1.0),
+)
+
+
+@pytest.mark.parametrize("mechanism", TABLES)
+@pytest.mark.parametrize("seed", range(20))
+def test_no_fact_becomes_more_certain_than_is_said(mechanism, seed):
+    """A fact with random relations to three answers, by Bayes' rule; see docs/theory/facts.md."""
+    table, rng = mechanism.channel.probabilities, np.random.default_rng(seed)
+    size, answers = len(table), 3
+    stated = mechanism.guarantee(answers=answers, tasks=answers)
+    shape = (2, *(size,) * answers)
+    joint = rng.dirichlet(np.full(np.prod(shape), rng.choice([0.01, 0.1, 1.0]))).reshape(shape)
+    joint /= 2 * joint.sum(axis=(1, 2, 3), keepdims=True)  # 50 % before
+    seen = np.einsum("fabc,ai,bj,ck->fijk", joint, table, table, table)
+    alone = np.einsum("fabc,ai->fi", joint, table)
+    for reports, loss in ((seen, stated.total_epsilon), (alone, stated.epsilon)):
+        sure = (reports.max(axis=0) / reports.sum(axis=0)).max()
+        assert 0.5 <= sure <= float(most_sure(loss)) + 1e-12
+
+
+def test_a_fact_that_shows_in_every_answer_reaches_the_limit():
+    [mechanism, *_] = TABLES
+    table, answers = mechanism.channel.probabilities, 3
+    likely = np.einsum("fi,fj,fk->fijk", table, table, table)
+    most = most_sure(mechanism.guarantee(answers=answers).total_epsilon)
+    assert (likely.max(axis=0) / likely.sum(axis=0)).max() == pytest.approx(float(most), rel=1e-8)
+
+
+def figures(*args, **changes):
+    return short_consent(guarantee(*args, **changes))[1:-1]
+
+
+def test_the_short_form():
+    assert short_consent(guarantee(0.5, answers=10)) == (
+        "Someone is 50 % sure of something about you. They become at most",
+        "62.3 % sure from one answer that is sent",
+        "99.4 % sure from all 10 together",
+        "Not hidden: taking part, and skipping. Never skip because of your answer.",
+    )
+    assert figures(answers=1) == ("73.2 % sure from one answer that is sent",)
+    assert figures(answers=2)[1] == "88.1 % sure from both together"
+    assert figures(1.0, answers=1_000)[1] == "practically 100 % sure from all 1,000 together"
+    assert figures(math.inf)[0] == "practically 100 % sure from one answer that is sent"
+    linked = qc.RandomizedResponse(domain=YES_NO, epsilon=0.5).guarantee(answers=20, linked=4)
+    assert short_consent(linked)[1] == "88.1 % sure from up to 4 answers about one thing"
+    hidden = guarantee(answers=2, tasks=10, participation_protected=True)
+    assert short_consent(hidden)[2:] == (
+        "88.1 % sure from all 10 together",
+        "Not hidden: taking part. Skipping is hidden like an answer: skip freely.",
+    )
+    together = short_consent(guarantee(total_epsilon=2.0, answers=20), together=True)
+    assert together[1:-1] == ("88.1 % sure from everything that is sent",)
+
+
+def test_the_short_form_with_a_delta_is_about_two_answers():
+    tail = TailBound(probability=1e-5, epsilon=1.2, linked_epsilon=1.2, total_epsilon=3.0)
+    lines = short_consent(guarantee(delta=1e-5, tail=tail))
+    assert lines[:3] == (
+        "Someone finds two of your possible answers, or lists of answers, equally likely. Except "
+        "in at most one of 100,000 draws, they become at most",
+        "76.9 % sure of one, from one answer that is sent",
+        "95.3 % sure of one, from all 20 together",
+    )
+    assert "something about you" not in lines[0]
+
+
+@pytest.mark.parametrize("junk", [None, 1.0])
+def test_the_short_form_is_of_a_guarantee(junk):
+    with pytest.raises(ParameterError, match="guarantee must be a PrivacyGuarantee"):
+        short_consent(junk)

@@ -250,7 +250,7 @@ def _told(client: Client) -> dict[str, Any]:
         "consent": list(client.consent),
         "guarantee": plain(client.guarantee),
         "tasks": plain(client.tasks),
-        "law": list(client.noise_text),
+        "law": list(client.noise_text[1:]),  # without the first, in brief, which is new
         "copies": plain(client.copies),
         "alike": plain(client.alike),
     }

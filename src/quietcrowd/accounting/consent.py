@@ -92,6 +92,55 @@ def consent_sentences(
     )
 
 
+def short_consent(guarantee: PrivacyGuarantee, *, together: bool = False) -> tuple[str, ...]:
+    r"""Describe a guarantee in few lines for a worker; percentages are rounded up.
+
+    They limit what the reports reveal about anything: one answer that is sent, then all together,
+    then participation. See `consent_sentences` for everything else, and ``docs/theory/facts.md``
+    for a proof. `together` states that one report is about all answers, so that no answer is sent
+    separately. For delta above 0 the lines are about two possible answers, because a tail bound
+    does not extend to other facts.
+
+    Examples
+    --------
+    >>> from quietcrowd import Categorical, RandomizedResponse
+    >>> mechanism = RandomizedResponse(domain=Categorical(["no", "yes"]), epsilon=0.5)
+    >>> print(*short_consent(mechanism.guarantee(answers=10))[:3], sep="\n")
+    Someone is 50 % sure of something about you. They become at most
+    62.3 % sure from one answer that is sent
+    99.4 % sure from all 10 together
+    """
+    if not isinstance(guarantee, PrivacyGuarantee):
+        raise ParameterError("privacy.not-a-guarantee", guarantee=guarantee)
+    tail, losses = guarantee.tail, guarantee.tail or guarantee
+    about, of_one = "Someone is 50 % sure of something about you. They", ""
+    if tail is not None:
+        about = (
+            "Someone finds two of your possible answers, or lists of answers, equally likely. "
+            f"Except in at most {_of_draws(tail.probability)}, they"
+        )
+        of_one = " of one,"
+    count, linked = guarantee.tasks or guarantee.answers, guarantee.linked
+    one = "one answer that is sent" if linked == 1 else f"up to {linked:,} answers about one thing"
+    every = "both together" if count == 2 else f"all {count:,} together"
+    figures = [(losses.linked_epsilon, one), (losses.total_epsilon, every)][: min(count, 2)]
+    if together:
+        figures = [(losses.total_epsilon, "everything that is sent")]
+    seen = ", and skipping. Never skip because of your answer."
+    if guarantee.participation_protected:
+        seen = ". Skipping is hidden like an answer: skip freely."
+    return (
+        f"{about} become at most",
+        *(f"{_shown(epsilon)} sure{of_one} from {what}" for epsilon, what in figures),
+        f"Not hidden: taking part{seen}",
+    )
+
+
+def _shown(epsilon: float) -> str:
+    certain = _hides_nothing(epsilon, (0.5,))
+    return "practically 100 %" if certain else show_most_sure(epsilon)
+
+
 def _listed(priors: Any) -> tuple[Any, ...]:
     listed = isinstance(priors, Iterable) and not isinstance(priors, str)
     numbers = tuple(priors) if listed else ()

@@ -223,6 +223,9 @@ TAMPERED = {
         f"drafts are {drafts}": ("of the fifth version", changed(["drafts"], drafts))
         for drafts in (None, 1, "yes")
     },
+    "another line of the summary": ("of the fifth version", changed(["summary", 1], "50 % sure")),
+    "no summary": ("of the fifth version", without("summary")),
+    "a summary in another version": ("one-layer", lambda config: config.update(summary=[])),
     "drafts in another version": ("one-layer", lambda config: config.update(drafts=True)),
     "a requester without an id": ("one-layer", changed(["requester_id"], "a")),
     "another requester, in another version": (

@@ -4,7 +4,7 @@ import { describe, percentages } from "./worker/channels/index.js";
 import { Device } from "./worker/device/device.js";
 import { drawUpload, toDraw } from "./worker/device/reports.js";
 import { speaker } from "./worker/page/messages.js";
-import { consentSentences } from "./worker/terms/consent.js";
+import { consentSentences, shortConsent } from "./worker/terms/consent.js";
 import { channelHash, taskQuestions } from "./worker/terms/questions.js";
 import { askedOf, readTasks, readTerms, Refusal } from "./worker/terms/terms.js";
 
@@ -36,12 +36,10 @@ async function termsOf({ text, hash }, id) {
 export function read(campaign, id) {
   return given(async () => {
     const [speak, terms] = [await say(), await termsOf(campaign, id ?? campaign.id)];
-    const { guarantee } = terms;
     return {
-      losses: losses(guarantee),
-      consent: consentSentences(
-        terms.guarantee, terms.promises, speak, terms.allotment, terms.asOf,
-      ),
+      losses: losses(terms.guarantee),
+      summary: shortConsent(terms, speak).flat(),
+      consent: consentSentences(terms, speak).flat(),
       law: describe(terms, speak),
       table: percentages(terms, speak),
     };

@@ -86,6 +86,7 @@ class PythonClient:
         guarantee = terms.guarantee
         return {
             "losses": _losses(guarantee),
+            "summary": list(terms.summary),
             "consent": list(terms.consent),
             "law": list(noise_sentences(terms.mechanism, terms.tasks)),
             "table": [list(row) for row in noise_table(terms.mechanism)],

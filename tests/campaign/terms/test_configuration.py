@@ -1,5 +1,6 @@
 import hashlib
 import json
+import re
 
 import pytest
 from tests.campaign.mechanisms import MECHANISMS
@@ -78,6 +79,37 @@ def test_the_hash_covers_all_that_is_agreed_to():
         build(tasks=[*TASKS[:3], (*TASKS[3][:2], {"question": "!"})]),
     ]
     assert len({one.hash for one in built}) == len(built)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_the_newest_version_has_a_summary(name):
+    given = {"mechanism": MECHANISMS[name], "requester_id": 32 * "a", "drafts": False}
+    told = json.loads(build(**given).text)
+    [first, *figures] = told["summary"][:-4]
+    assert first == "Someone is 50 % sure of something about you. They become at most"
+    assert all(re.fullmatch(r"(practically )?[\d.]+ % sure from .*", figure) for figure in figures)
+    assert len(figures) == (1 if MECHANISMS[name].channel.kind == "sketch" else 2)
+    assert told["summary"][-3:] == [*Promises(**PROMISES).summary, "Answers elsewhere add up."]
+    assert "summary" not in json.loads(build(**{**given, "drafts": None}).text)
+
+
+@pytest.mark.parametrize(
+    ("changed", "line"),
+    [
+        ({"allotment": "random", "answers": 2}, "You get 2 of the 4 questions."),
+        (
+            {"promises": Promises(**{**PROMISES, "at_least": 1_000})},
+            "The requester sees new people 1,000 or more at a time.",
+        ),
+        (
+            {"promises": Promises(**{**PROMISES, "retention_days": 1})},
+            "Reports are deleted 1 day after closing, or if you withdraw.",
+        ),
+    ],
+)
+def test_a_summary_says_what_is_promised(changed, line):
+    told = json.loads(build(requester_id=32 * "a", drafts=True, **changed).text)
+    assert line in told["summary"]
 
 
 def test_a_worker_agrees_to_so_many_answers_and_no_more():

@@ -15,7 +15,7 @@ import { taskProfiles } from "./worker/channels/sketch.js";
 import { lossOfNamed } from "./worker/channels/sketch_losses.js";
 import { reportOf } from "./worker/channels/table.js";
 import { speaker } from "./worker/page/messages.js";
-import { consentSentences } from "./worker/terms/consent.js";
+import { consentSentences, shortConsent } from "./worker/terms/consent.js";
 import { meaningsOf } from "./worker/terms/meanings.js";
 import { pointsTo, withDigits } from "./worker/terms/names.js";
 import { channelHash, largestGroup, lettersOf, taskQuestions } from "./worker/terms/questions.js";
@@ -79,9 +79,9 @@ export async function sayings(inputs, tag) {
   const given = [];
   for (const input of inputs) {
     const { terms } = await termsOf(input);
-    const { guarantee, promises, allotment, asOf } = terms;
     given.push([
-      ...consentSentences(guarantee, promises, say, allotment, asOf),
+      ...shortConsent(terms, say).flat(),
+      ...consentSentences(terms, say).flat(),
       ...describe(terms, say),
       ...percentages(terms, say).flat(),
     ]);
@@ -184,7 +184,11 @@ const GIVES = {
   consent: ({ guarantee }) => {
     const numbers = ["epsilon", "linkedEpsilon", "workerEpsilon"];
     const losses = numbers.map((name) => [name, Number(guarantee[name])]); // "Infinity" is a text
-    return consentSentences({ ...guarantee, ...Object.fromEntries(losses) }, null, english);
+    const terms = { guarantee: { ...guarantee, ...Object.fromEntries(losses) } };
+    return [false, true].map((isSketch) => [
+      ...shortConsent({ ...terms, report: { kind: isSketch ? "sketch" : "value" } }, english).flat(),
+      ...consentSentences(terms, english).flat(),
+    ]);
   },
   draw: ({ terms, tasks, answers, words }) =>
     withWords(words, (source) => draw(terms, tasks, new Map(answers), source)),
@@ -209,7 +213,7 @@ const GIVES = {
   percent: ({ losses, shares, numbers }) => {
     const sure = losses.map((loss) => {
       const guarantee = { answers: 1, tasks: null, linked: 1, linkedEpsilon: loss };
-      return consentSentences(guarantee, null, english)[0].match(/most (.*) sure|hidden/)[1];
+      return consentSentences({ guarantee }, english)[0][0].match(/most (.*) sure|hidden/)[1];
     });
     const mechanism = { domain: { labels: ["a", "b"] } };
     const printed = shares.map((share) => {

@@ -176,6 +176,11 @@ def consider(page, go="Continue", heading="Before you start"):
     arrive(page, heading)
 
 
+def unfold(page):
+    """Open all details."""
+    page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
+
+
 def joined(page):
     """Take part, and wait for the first question."""
     consider(page)

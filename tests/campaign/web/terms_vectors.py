@@ -11,7 +11,7 @@ from tests.campaign.mechanisms import LABELS, LEVELS, MECHANISMS, RANGE
 from tests.campaign.promises import PROMISES
 
 import quietcrowd as qc
-from quietcrowd.accounting.consent import consent_sentences, show_most_sure
+from quietcrowd.accounting.consent import consent_sentences, short_consent, show_most_sure
 from quietcrowd.campaign.device.checked_terms import Terms, read_tasks
 from quietcrowd.campaign.device.noise_text import noise_sentences, noise_table, show_share
 from quietcrowd.campaign.device.questions import TaskQuestions, channel_hash
@@ -56,7 +56,12 @@ def consent(one):
         assumptions=(),
         source="",
     )
-    return list(consent_sentences(guarantee))
+    full = consent_sentences(guarantee)
+    elsewhere = "Answers elsewhere add up."
+    return [
+        [*short_consent(guarantee, together=together), elsewhere, *full]
+        for together in (False, True)
+    ]
 
 
 def terms(one):

@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from tests.campaign.web.screen_pages import unfold
 
 from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
 
@@ -115,8 +116,7 @@ def test_a_budget_is_not_exceeded(person, desk):
     worker = person(quick=True, service_workers="block")
     worker.open(desk.link(desk.campaign(about="budget in a browser")))
     worker.consider()
-    unfold = "document.querySelectorAll('details').forEach((one) => (one.open = true))"
-    worker.page.evaluate(unfold)
+    unfold(worker.page)
     worker.page.get_by_label("Your limit for all surveys on this site").fill("2")
     worker.press("Take part")
     worker.start()

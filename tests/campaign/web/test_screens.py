@@ -27,6 +27,7 @@ from tests.campaign.web.screen_pages import (
     press,
     resumed,
     screens,
+    unfold,
 )
 from tests.nightly import nightly
 
@@ -92,14 +93,13 @@ def test_messages_of_screens_are_there_and_used():
 def test_a_worker_is_told_what_to_decide_on(browser):
     with screens(browser, given(tasks=20)) as page:
         consider(page)
+        unfold(page)
         text = page.locator("main").inner_text()
         promises = Promises(**PROMISES)
         guarantee = BIRDS.guarantee(answers=20)
         for sentence in (
             *agreed_sentences(guarantee, promises),
             *noise_sentences(BIRDS, 20),
-            *("Birds", "You hear a song.\nSay what you think.", "There are 20 questions."),
-            *(PROMISES["requester"], PROMISES["contact"], PROMISES["purpose"]),
             *("ε = 1.5; after this survey at most 21.5", "a program that does the same"),
         ):
             assert sentence in text
@@ -131,6 +131,7 @@ def test_that_some_of_the_questions_are_handed_out_is_told(browser, kind):
     with screens(browser, given(tasks=1_200, answers=5, allotment=handed_out)) as page:
         page.get_by_text("5 of 1,200 questions").wait_for()
         consider(page)
+        unfold(page)
         text = page.locator("main").inner_text()
         assert sentence in text
         assert page.told == []
@@ -148,6 +149,7 @@ def test_consent_says_how_often_which_answer_becomes_which_report(browser):
     mechanism = MECHANISMS["one-layer"]
     with screens(browser, given(mechanism)) as page:
         consider(page)
+        unfold(page)
         text = page.locator("main").inner_text()
         for sentence in noise_sentences(mechanism, 3):
             assert sentence in text
@@ -170,9 +172,8 @@ def test_a_limit_is_a_number_or_nothing(browser):
 
 def limit(page, text):
     """Type a limit, which lies in a fold."""
-    field = page.locator("#budget")
-    page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
-    field.fill(text)
+    unfold(page)
+    page.locator("#budget").fill(text)
 
 
 @pytest.mark.grid

@@ -101,7 +101,7 @@ def test_the_file_of_an_image_is_shown_beside_its_question(run, types, desk, tmp
 
 
 def test_a_worker_answers_goes_back_and_sends(run, types, link):
-    left, _ = types("y", "2", "no", "<", "yes", "1", "2", "no", "", "send")
+    left, _ = types("details", "y", "2", "no", "<", "yes", "1", "2", "no", "", "send")
     status, output, errors = run(link, "--total-epsilon", 5)
     assert (status, left) == (0, [])
     shown = " ".join(output.split())
@@ -132,6 +132,27 @@ def test_a_worker_answers_goes_back_and_sends(run, types, link):
     again = run(link)
     assert again[0] == 0
     assert "You have answered this campaign" in again[2]
+
+
+def test_a_worker_sees_the_terms_in_brief(run, types, link):
+    left, _ = types("n")
+    status, output, errors = run(link)
+    assert (status, left) == (1, [])
+    brief, _, rest = output.partition("This device has spent")
+    _, _, brief = brief.partition("you give up to 3 answers.\n\n")
+    assert brief.splitlines() == [
+        "On average, your device swaps 27 of 100 answers at random, then sends them.",
+        "Someone is 50 % sure of something about you. They become at most",
+        "73.2 % sure from one answer that is sent",
+        "95.3 % sure from all 3 together",
+        "Not hidden: taking part, and skipping. Never skip because of your answer.",
+        "The requester sees which reports are yours.",
+        "Reports are deleted 30 days after closing, or if you withdraw.",
+        "Answers elsewhere add up.",
+        "",
+    ]
+    assert "About one answer" not in rest
+    assert "Nothing was sent" in errors
 
 
 def test_no_more_is_asked_than_the_budget_allows(run, types, link):
@@ -466,7 +487,7 @@ def test_copies_are_told_while_asking(run, types, desk, name):
     draft = desk.draft(MECHANISMS[name])
     desk.import_csv(draft["id"], TWICE).raise_for_status()
     desk.client.post(f"/campaigns/{draft['id']}/open").raise_for_status()
-    left, _ = types("y", "yes", "no", "no", "yes", "send")
+    left, _ = types("d", "y", "yes", "no", "no", "yes", "send")
     status, output, errors = run(desk.link(draft["id"]))
     assert (status, left) == (0, [])
     shown, told = " ".join(output.split()), " ".join(errors.split())

@@ -22,6 +22,7 @@ from quietcrowd.campaign.terms.configuration import (
     NAMING_VERSION,
     VERSION,
     agreed_sentences,
+    agreed_summary,
     campaign_guarantee,
     check_as_of,
     describe_campaign,
@@ -99,6 +100,11 @@ class Terms:
     def consent(self) -> tuple[str, ...]:
         """Sentences that the worker agrees to: guarantee, promises, allotment and day."""
         return agreed_sentences(self.guarantee, self.promises, self.allotment, self.as_of)
+
+    @property
+    def summary(self) -> tuple[str, ...]:
+        """The same in brief, as a worker sees it first."""
+        return agreed_summary(self.mechanism, self.guarantee, self.promises, self.allotment)
 
     @classmethod
     def read(cls, document: Mapping[str, Any], campaign: str) -> Terms:

@@ -271,7 +271,8 @@ class Client:
         Parameters
         ----------
         code : str, optional
-            `code` of the same worker on another device. The worker continues here, with the same tasks.
+            `code` of the same worker on another device. The worker continues here, with the same
+            tasks.
 
         Raises
         ------

@@ -24,7 +24,7 @@ _ALMOST_NONE = 0.0005
 
 
 def noise_sentences(mechanism: Mechanism, tasks: int) -> tuple[str, ...]:
-    """Return sentences on how often each answer becomes which report in a campaign of n tasks."""
+    """Return what happens to answers in a campaign of n tasks: in brief first, then in detail."""
     channel: Any = mechanism.channel
     match channel.kind:
         case "table":
@@ -113,9 +113,16 @@ def _of_labels(mechanism: Mechanism, channel: TableChannel) -> tuple[str, ...]:
     least, most = show_share(min(others)), show_share(max(others))
     of_others = f"in {most}" if least == most else f"in {least} to {most}"
     which = "as the other" if len(others) == 1 else "as each of the others"
+    swapped = math.floor(100 * (1 - float(table[0, often])) + 0.5) or "under 1"
+    brief = (
+        f"Your device sends one of {len(reports)} reports for each answer, at random."
+        if reports[often] != name
+        else f"On average, your device swaps {swapped} of 100 answers at random, then sends them."
+    )
     sentences = [
+        brief,
         f"An example: the answer {name!r} is reported as {reports[often]!r} in "
-        f"{show_share(table[0, often])} of all cases, and {which} {of_others}."
+        f"{show_share(table[0, often])} of all cases, and {which} {of_others}.",
     ]
     if channel.per_worker is not None:
         fewest = len(others) * channel.per_worker.bounds[0] / TOTAL
@@ -131,6 +138,7 @@ def _of_labels(mechanism: Mechanism, channel: TableChannel) -> tuple[str, ...]:
 def _of_bounds(bounded: BoundedDistribution) -> tuple[str, ...]:
     low, high = bounded.numbers.numbers(np.array([0, bounded.reports - 1])).tolist()
     return (
+        f"Your device sends a random number from {low:.4g} to {high:.4g}, on average your answer.",
         f"Your device draws a number from {low:.4g} to {high:.4g}. Any answer can lead to any of "
         f"these numbers, and one answer at most {math.exp(bounded.epsilon):.3g} times as often as "
         "another. On average, the numbers equal the answer. The standard deviation of one number "
@@ -140,10 +148,13 @@ def _of_bounds(bounded: BoundedDistribution) -> tuple[str, ...]:
 
 def _of_sets(mechanism: Mechanism, distribution: SetDistribution) -> tuple[str, ...]:
     [name] = _answers(mechanism, 1)
+    held = show_share(float(distribution.held))
     return (
+        f"Your device sends {distribution.members} of {distribution.labels} answers at random, in "
+        f"{held} of cases with yours.",
         f"An example: a report is a set of {distribution.members} of the {distribution.labels} "
         f"answers. For the answer {name!r}, it contains {name!r} in "
-        f"{show_share(float(distribution.held))} of all cases, and each other answer in "
+        f"{held} of all cases, and each other answer in "
         f"{show_share(float(distribution.held_other))}.",
     )
 
@@ -151,6 +162,7 @@ def _of_sets(mechanism: Mechanism, distribution: SetDistribution) -> tuple[str, 
 def _of_sums(channel: SketchChannel, tasks: int) -> tuple[str, ...]:
     spread = math.sqrt(2) * channel.scale
     return (
+        f"Your device sends only noisy sums over all {tasks:,} questions.",
         "Nothing is sent for single answers. Your device sends only numbers computed from noisy "
         f"sums over all {tasks:,} questions. The standard deviation of their noise is "
         f"{spread:.3g}.",
@@ -162,9 +174,10 @@ def _of_numbers(mechanism: Mechanism, channel: LaplaceChannel) -> tuple[str, ...
     half, most = (grid.step * channel.noise.within(share) for share in (_HALF, _MOST))
     middle = (grid.low + grid.high) / 2
     sentences = [
+        f"Your device adds random noise to each number: half are {half:.3g} or more off.",
         f"Noise is added to each number. Half of all reports lie within {half:.3g} of the answer, "
         f"and 19 of 20 within {most:.3g}. An example: the answer {middle:.4g} becomes a report "
-        f"from {middle - most:.4g} to {middle + most:.4g} in 19 of 20 cases."
+        f"from {middle - most:.4g} to {middle + most:.4g} in 19 of 20 cases.",
     ]
     if mechanism.every_task:
         sentences.append("A question without an answer also gets a number with noise.")

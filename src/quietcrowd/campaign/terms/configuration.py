@@ -11,7 +11,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from quietcrowd.accounting.consent import consent_sentences
+from quietcrowd.accounting.consent import consent_sentences, short_consent
 from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
 from quietcrowd.campaign.terms.channels import earlier_document, report_rule
 from quietcrowd.campaign.terms.near_copies import largest_group
@@ -23,7 +23,7 @@ from quietcrowd.privacy.guarantee import PrivacyGuarantee, finite_loss
 
 FIRST_VERSION, PROMISING_VERSION, ALLOTTING_VERSION, NAMING_VERSION, VERSION = 1, 2, 3, 4, 5
 """Versions 1 to 5; only the last is written. Version 1 has no promises, and versions 1 and 2 assign
-no tasks. Version 4 adds the requester's id, version 5 whether devices may keep drafts."""
+no tasks. Version 4 adds the requester's id, version 5 `drafts` and a summary of the sentences."""
 
 _DAY = re.compile(r"[1-9]\d{3}-\d{2}-\d{2}", re.ASCII)
 
@@ -171,6 +171,11 @@ def describe_campaign(
         **({} if as_of is None else {"as_of": as_of}),
         **({} if drafts is None else {"drafts": drafts}),
         **_privacy(guarantee, promises, allotment, as_of),
+        **(
+            {}
+            if drafts is None
+            else {"summary": agreed_summary(mechanism, guarantee, promises, allotment)}
+        ),
     }
 
 
@@ -244,3 +249,17 @@ def agreed_sentences(
     asked = () if allotment is None else (allotment.sentence,)
     more = () if promises is None else promises.sentences
     return (*consent_sentences(guarantee, priors=(0.5,)), *day, *asked, *more)
+
+
+def agreed_summary(
+    mechanism: Mechanism,
+    guarantee: PrivacyGuarantee,
+    promises: Promises | None,
+    allotment: Allotment | None,
+) -> tuple[str, ...]:
+    """Return the lines that a worker sees first; `agreed_sentences` states everything."""
+    given = () if allotment is None else (allotment.summary,)
+    more = () if promises is None else promises.summary
+    together = mechanism.channel.kind == "sketch"
+    lines = short_consent(guarantee, together=together)
+    return (*lines, *given, *more, "Answers elsewhere add up.")

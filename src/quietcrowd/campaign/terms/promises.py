@@ -83,6 +83,18 @@ class Promises:
         """The sentences that a worker agrees to, without the requester's words."""
         return (_shown(self.at_least), _withdrawn(self.at_least), _kept(self.retention_days))
 
+    @property
+    def summary(self) -> tuple[str, ...]:
+        """The same in brief."""
+        least, days = self.at_least, self.retention_days
+        shown = (
+            "The requester sees which reports are yours."
+            if least == 1
+            else f"The requester sees new people {least:,} or more at a time."
+        )
+        count = "1 day" if days == 1 else f"{days:,} days"
+        return shown, f"Reports are deleted {count} after closing, or if you withdraw."
+
 
 PROMISED = tuple(Promises.__annotations__)
 
@@ -170,6 +182,11 @@ class Allotment:
                 "campaign.allotment-out-of-range", tasks=tasks, most=most, given=said
             )
         return cls(kind=kind, answers=answers, tasks=tasks)
+
+    @property
+    def summary(self) -> str:
+        """The number of tasks in brief."""
+        return f"You get {self.answers:,} of the {self.tasks:,} questions."
 
     @property
     def sentence(self) -> str:

@@ -17,12 +17,13 @@ from quietcrowd.commands import options
 from quietcrowd.commands.declare import argument, command, option
 from quietcrowd.commands.printing import counted, note
 from quietcrowd.commands.worker.notices import (
+    print_details,
     print_questions,
     print_terms,
     receipt_as_json,
     show_held,
 )
-from quietcrowd.commands.worker.questions import Questions, agreed, in_reading_order
+from quietcrowd.commands.worker.questions import Questions, agreed, in_reading_order, read_line
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError, UnansweredError
 from quietcrowd.privacy.guarantee import show_loss
 
@@ -41,9 +42,9 @@ _BECAUSE = (
 class Answer:
     """Answer a campaign with randomized reports.
 
-    You see the terms, and how often each answer becomes which report. You answer, look over your
-    answers, and send. Drawing and sending are one step. The command names questions that you
-    reported on before. If they get fresh noise, --yes requires --total-epsilon.
+    You see the terms in brief, and in full if you type details. You answer, look over your answers,
+    and send. Drawing and sending are one step. The command names questions that you reported on
+    before. If they get fresh noise, --yes requires --total-epsilon.
 
     Joining prints a code. --code continues with the same link on another device.
 
@@ -135,7 +136,7 @@ def _take_part(client: Client, given_to: Answer) -> None:
     most = client.affordable()
     if not as_json:
         print_terms(client, most)
-    if not (yes or agreed("Do you agree, and take part?")):
+    if not (yes or _agrees(client)):
         note("You are not taking part. Nothing was sent.")
         raise typer.Exit(1)
     client.join(given_to.code)
@@ -160,6 +161,13 @@ def _print_continuation(client: Client) -> None:
             f"Code to continue on another device, with the same link: {client.code}. This device "
             "cannot send after that."
         )
+
+
+def _agrees(client: Client) -> bool:
+    question = "Do you agree, and take part? [y/N/details] "
+    while (typed := read_line(question).lower()) in ("d", "details"):
+        print_details(client)
+    return typed in ("y", "yes")
 
 
 def _asked_alone(client: Client, given: Mapping[str, Any]) -> dict[str, Any]:

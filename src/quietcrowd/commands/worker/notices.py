@@ -31,7 +31,7 @@ _FEW = 3
 
 
 def print_terms(client: Client, most: int) -> None:
-    """Print the task description, the privacy losses, the budget and the terms."""
+    """Print the task description, the terms in brief and the budget."""
     terms = client.terms
     typer.echo("The requester wrote the text after |:")
     show_quoted(one_line(terms.title))
@@ -49,14 +49,21 @@ def print_terms(client: Client, most: int) -> None:
             f"You can answer until the end of {terms.closes_on} (UTC). The requester may change "
             "that day."
         )
+    typer.echo("")
+    for line in (client.noise_text[0], *terms.summary):
+        show_text(line)
+    typer.echo("")
+    _print_budget(client, most)
+
+
+def print_details(client: Client) -> None:
+    """Print the privacy losses, all terms and the noise."""
     show_text(_cost(client.guarantee))
     typer.echo("")
     for sentence in client.consent:
         show_text(sentence)
     typer.echo("")
     _print_noise(client)
-    typer.echo("")
-    _print_budget(client, most)
 
 
 def _print_requester(promises: Promises | None) -> None:
@@ -96,7 +103,7 @@ def _print_noise(client: Client) -> None:
         for name, *shares in rows[1:]:
             table.add_row(Text(name), *shares)
         console(WIDTH).print(table)
-    for sentence in client.noise_text:
+    for sentence in client.noise_text[1:]:
         show_text(sentence)
     show_text(
         "You decide now, before the noise is drawn. Send or withdraw for reasons that have nothing "

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.web.browser import serve
+from tests.campaign.web.screen_pages import unfold
 from tests.campaign.web.terms_vectors import more_mechanisms
 from tests.campaign.web.test_worker import CALL, WORKER
 from tests.campaign.web.write_vectors import FOLDER
@@ -328,6 +329,7 @@ def test_a_new_mechanism_needs_no_javascript(person, desk, nearby, tmp_path):
     worker = person(quick=True, service_workers="block")
     worker.open(desk.link(campaign))
     worker.consider()
+    unfold(worker.page)
     assert "the answer '1' is reported as '1' in 31.0 % of all cases" in worker.text()
     worker.press("Take part")
     worker.start()

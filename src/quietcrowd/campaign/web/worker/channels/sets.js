@@ -37,7 +37,7 @@ export const sets = Object.freeze({
     const kept = chanceOf((members * inside) / total, say);
     const others = chanceOf((members * (total - inside)) / (total * (labels - 1)), say);
     const values = { members, labels, name, kept, others };
-    return [say("law.sets", values)];
+    return [say("law.brief.sets", values), say("law.sets", values)];
   },
 });
 

@@ -73,7 +73,8 @@ export const shift = Object.freeze({
     const numbers = { middle, low: middle - most, high: middle + most };
     const shown = Object.entries(numbers).map(([key, one]) => [key, withDigits(one, 4, say)]);
     const values = { half: withDigits(half, 3, say), most: withDigits(most, 3, say) };
-    const told = [say("law.numbers", { ...values, ...Object.fromEntries(shown) })];
+    const numbered = say("law.numbers", { ...values, ...Object.fromEntries(shown) });
+    const told = [say("law.brief.numbers", values), numbered];
     if (report.every_task) {
       told.push(say("law.unanswered"));
     }

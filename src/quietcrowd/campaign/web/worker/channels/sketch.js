@@ -84,7 +84,8 @@ export const sketch = Object.freeze({
   describe({ channel, tasks }, say) {
     const { grid, noise_scale: scale, noise_unit: unit } = channel;
     const deviation = withDigits(Math.sqrt(2) * (scale * grid.step * unit), 3, say);
-    return [say("law.sketch", { tasks: counted(tasks, say), deviation })];
+    const values = { tasks: counted(tasks, say), deviation };
+    return [say("law.brief.sketch", values), say("law.sketch", values)];
   },
 });
 

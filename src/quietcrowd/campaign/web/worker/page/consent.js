@@ -1,42 +1,17 @@
-// The consent screen: terms and privacy loss, before a worker joins.
+// The consent screen: in brief what others can learn, and all else in folds, before a worker joins.
 
 import { describe, percentages } from "../channels/index.js";
-import { consentSentences } from "../terms/consent.js";
-import { byId, filled, tables } from "./elements.js";
-
-/** Return the channel's probabilities, and the privacy loss on this device. */
-export function factsOf(app, { spent, after, budget, reused, repeated }) {
-  const { say, terms } = app;
-  const names = { reusedNames: reused, repeatedNames: repeated };
-  const told = (key, { length }) =>
-    length > 0 ? say(key, { count: length, tasks: app.count(length) }) : "";
-  return {
-    law: filled("law", app, {
-      table: tables(headed(percentages(terms, say), say), say("screen.law.table")),
-      sentences: describe(terms, say),
-    }),
-    spending: filled("spending", app, {
-      ...{ ...names, spent: app.loss(spent), after: app.loss(after) },
-      limit: budget === null ? "" : say("screen.limit", { budget: app.loss(budget) }),
-      reused: told("screen.reused", reused),
-      repeated: told("screen.repeated", repeated),
-    }),
-  };
-}
-
-function headed([[, ...reports] = [], ...rows], say) {
-  return rows.length > 0 ? [[say("screen.answer"), ...reports], ...rows] : [];
-}
+import { consentSentences, shortConsent } from "../terms/consent.js";
+import { byId, element, tables } from "./elements.js";
 
 export async function consent(app) {
   const { device, terms, say } = app;
-  const { promises, allotment, answers } = terms;
-  const counts = { tasks: app.count(terms.tasks), count: answers, answers: app.count(answers) };
-  const spending = await device.spending(answers);
+  const spending = await device.spending(terms.answers);
   const kept = spending.budget === null ? "" : app.spell(spending.budget);
   const join = async () => {
     const text = byId("budget").value.trim();
     const limit = text === kept ? spending.budget : text === "" ? null : app.numberIn(text);
+    byId("own-limit").open ||= limit !== null; // a complaint must be seen
     if (limit !== null && !(limit >= 0)) {
       app.complain("budget", say("screen.budget.wrong", { example: app.spell(1.5) }));
     } else if ((await answersWithin(device, limit)) === 0) {
@@ -48,12 +23,8 @@ export async function consent(app) {
     }
   };
   return {
-    ...{ ...terms, ...promises, ...factsOf(app, spending) },
+    ...{ ...factsOf(app), ...spendingOf(app, spending) },
     budget: app.typedLimit ?? kept,
-    asked: say(allotment === null ? "screen.asked.count" : "screen.asked.given", counts),
-    closes: device.closes ? say("screen.closes", { day: device.closes }) : "",
-    unpromised: promises === null ? say("screen.unpromised") : "",
-    sentences: consentSentences(terms.guarantee, promises, say, allotment, terms.asOf),
     served: !app.saved,
     join,
     ready: () => {
@@ -62,7 +33,38 @@ export async function consent(app) {
         app.typedLimit = field.value; // survives a change of language
       });
     },
+    back: () => app.go("landing"),
     decline: () => app.go("end", "screen.declined"),
+  };
+}
+
+/** Return what the device sends, and what others can learn from it. */
+function factsOf({ terms, say }) {
+  const [learn, figures, seen, rest] = shortConsent(terms, say);
+  const [losses, promised] = consentSentences(terms, say);
+  const [brief, ...law] = describe(terms, say);
+  const [[, ...reports] = [], ...rows] = percentages(terms, say);
+  const table = rows.length ? [[say("screen.answer"), ...reports], ...rows] : [];
+  return {
+    ...{ brief, learn, seen, losses, promised, law, rest: rest.join(" ") },
+    table: tables(table, say("screen.law.table")),
+    figures: figures.map((line) => {
+      const [sure, from] = line.split(/(?<=%) /);
+      return element("li", {}, element("b", {}, sure), " ", element("span", {}, from));
+    }),
+  };
+}
+
+/** Return the privacy loss on this device. */
+function spendingOf(app, { spent, after, budget, reused, repeated }) {
+  const told = (key, { length: count }) =>
+    count > 0 ? app.say(key, { count, tasks: app.count(count) }) : "";
+  return {
+    ...{ reusedNames: reused, repeatedNames: repeated },
+    ...{ spent: app.loss(spent), after: app.loss(after) },
+    limit: budget === null ? "" : app.say("screen.limit", { budget: app.loss(budget) }),
+    reused: told("screen.reused", reused),
+    repeated: told("screen.repeated", repeated),
   };
 }
 

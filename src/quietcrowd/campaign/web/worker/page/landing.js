@@ -1,4 +1,4 @@
-// What comes before the first question, next to consent: who asks, the pictures, a code.
+// What comes before the first question, next to consent: the requester, the pictures, a code.
 
 import { isNumbered } from "../terms/meanings.js";
 import { boundsOf, labelsOf } from "../terms/domain.js";

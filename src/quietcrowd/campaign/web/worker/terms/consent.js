@@ -14,22 +14,56 @@ const DUST = 10n ** 12n; // an excess below 1 in this number over a round number
 const LARGEST_LOSS = 1000;
 
 /**
- * Return the sentences that a worker agrees to.
- * @param {object} guarantee  see guaranteeOf
- * @param {{kind: string, answers: number, tasks: number} | null} allotment
- * @param {string | null} asOf  the day that all questions are about, as 2026-12-01
+ * Return what a worker agrees to: sentences about the guarantee, and the others.
+ * @param {object} terms  its guarantee, and its promises, allotment and day, if any
+ * @returns {string[][]}
  */
-export function consentSentences(guarantee, promises, say, allotment = null, asOf = null) {
-  const { answers, tasks } = allotment ?? guarantee;
-  const counts = { answers: counted(answers, say), tasks: counted(tasks, say) };
+export function consentSentences({ guarantee, promises, allotment, asOf }, say) {
   return [
-    aboutOne(guarantee, say),
-    ...aboutAll(guarantee, say),
-    say(`consent.participation.${guarantee.participationProtected ? "hidden" : "seen"}`),
-    ...(asOf === null ? [] : [say("consent.as-of", { day: asOf })]),
-    ...(allotment === null ? [] : [say(`consent.allotted.${allotment.kind}`, counts)]),
-    ...(promises === null ? [] : aboutPromises(promises, say)),
+    [
+      aboutOne(guarantee, say),
+      ...aboutAll(guarantee, say),
+      say(`consent.participation.${seenOf(guarantee)}`),
+    ],
+    [
+      ...(asOf ? [say("consent.as-of", { day: asOf })] : []),
+      ...(allotment ? [say(`consent.allotted.${allotment.kind}`, countsOf(allotment, say))] : []),
+      ...(promises ? sayPromised("consent", ["shown", "withdrawn", "kept"], promises, say) : []),
+    ],
   ];
+}
+
+/**
+ * Return what a worker sees first: what others learn, how sure they can become, what is not hidden,
+ * and the rest.
+ * @returns {[string, string[], string, string[]]}
+ */
+export function shortConsent({ guarantee, promises, allotment, report }, say) {
+  const { answers, tasks, linked, linkedEpsilon, workerEpsilon } = guarantee;
+  const figure = (key, loss, count) => {
+    const sure = isHidden(loss) ? say("short.certain") : sureOf(loss, say);
+    return say(`short.${key}`, { sure, count: counted(count, say) });
+  };
+  const count = tasks ?? answers;
+  const one = figure(linked > 1 ? "linked" : "one", linkedEpsilon, linked);
+  const all = figure(count === 2 ? "both" : "all", workerEpsilon, count);
+  const several = report.kind === "sketch" ? [figure("sent", workerEpsilon, count)] : [one, all];
+  return [
+    say("short.learn"),
+    count > 1 || report.kind === "sketch" ? several : [one],
+    say(`short.participation.${seenOf(guarantee)}`),
+    [
+      ...(allotment ? [say("short.allotted", countsOf(allotment, say))] : []),
+      ...(promises ? sayPromised("short", ["shown", "kept"], promises, say) : []),
+      say("short.elsewhere"),
+    ],
+  ];
+}
+
+const seenOf = ({ participationProtected }) => (participationProtected ? "hidden" : "seen");
+
+function countsOf({ answers, tasks }, say) {
+  return { answers: counted(answers, say), tasks: counted(tasks, say) };
 }
 
 /** Return the minimum probability, in units of 2^-200, left to what was at even odds. */
@@ -55,11 +89,12 @@ function percentUp({ over, under }, say) {
   }
 }
 
+const isHidden = (loss) => doubtAfter(loss) * LEAST_DOUBT < SURE;
+
+const sureOf = (loss, say) => percentUp({ over: SURE - doubtAfter(loss), under: SURE }, say);
+
 function limitOf(key, loss, say) {
-  const doubt = doubtAfter(loss);
-  return doubt * LEAST_DOUBT < SURE
-    ? say("consent.hidden")
-    : say(key, { sure: percentUp({ over: SURE - doubt, under: SURE }, say) });
+  return isHidden(loss) ? say("consent.hidden") : say(key, { sure: sureOf(loss, say) });
 }
 
 const hasSeveral = ({ tasks, answers }) => (tasks ?? answers) > 1;
@@ -83,11 +118,8 @@ function aboutAll(guarantee, say) {
   return [say("consent.about", { what, limit: limitOf("consent.limit", workerEpsilon, say) })];
 }
 
-function aboutPromises({ at_least: least, retention_days: days }, say) {
+function sayPromised(form, names, { at_least: least, retention_days: count }, say) {
+  const values = { least: counted(least, say), count, days: counted(count, say) };
   const kind = least === 1 ? "once" : "batch";
-  return [
-    say(`consent.shown.${kind}`, { least: counted(least, say) }),
-    say(`consent.withdrawn.${kind}`),
-    say("consent.kept", { count: days, days: counted(days, say) }),
-  ];
+  return names.map((name) => say(`${form}.${name}${name === "kept" ? "" : `.${kind}`}`, values));
 }

@@ -3,7 +3,7 @@
 import { assumptionsOf, check, guaranteeOf, reportsAll, whyNot } from "../channels/index.js";
 import { lossOfNamed } from "../channels/sketch_losses.js";
 import { canonicalHash, canonicalJson } from "./canonical.js";
-import { consentSentences } from "./consent.js";
+import { consentSentences, shortConsent } from "./consent.js";
 import { checkedDomain } from "./domain.js";
 import { largestGroup } from "./questions.js";
 
@@ -33,7 +33,9 @@ const PROMISES = Object.freeze({
 
 const HANDED_OUT = Object.freeze({ allotment: (value) => ["random", "suggested"].includes(value) });
 const NAMED = Object.freeze({ requester_id: (value) => isText(value) && HEX_ID.test(value) });
-const KEEPING = Object.freeze({ drafts: (value) => typeof value === "boolean" });
+const LATEST = Object.freeze({
+  ...{ drafts: (value) => typeof value === "boolean", summary: Array.isArray },
+});
 const DATED = Object.freeze({ as_of: isDay });
 
 const FIGURES = Object.freeze({
@@ -92,15 +94,19 @@ export async function readTerms(text, { campaign, configHash, english }) {
   const allotment = isHandedOut ? { kind: config.allotment, answers, tasks } : null;
   refuseUnless(!allotment || !reportsAll(config), "counts");
   const { requester_id: requesterId = null, as_of: asOf = null, drafts = null } = config;
-  const consent = consentSentences(guarantee, promises, english, allotment, asOf);
-  const lost = { guarantee: figuresOf(guarantee, config, english), consent };
+  const given = { guarantee, promises, allotment, asOf, report };
+  const lost = {
+    guarantee: figuresOf(guarantee, config, english),
+    consent: consentSentences(given, english).flat(),
+    ...(drafts !== null && { summary: shortConsent(given, english).flat() }),
+  };
   const isSaid = !differing(config, lost).length;
   refuseUnless(isSaid, "loss", { epsilon: found.workerEpsilon });
   return {
     ...{ campaign, title: config.title, description: config.description },
-    ...{ mechanism, channel, report },
+    ...{ mechanism, channel, ...given, drafts, requesterId },
     ...{ answers, linked: config.linked, tasks, tasksHash: config.tasks_hash },
-    ...{ configHash, guarantee, promises, allotment, requesterId, asOf, drafts },
+    configHash,
   };
 }
 
@@ -110,7 +116,7 @@ function kindsOf(config) {
   const there = Object.keys(maybe).filter((name) => Object.hasOwn(config, name));
   const latest = Object.fromEntries(there.map((name) => [name, maybe[name]]));
   const named = { ...NAMED, ...latest };
-  const more = [{}, {}, HANDED_OUT, named, { ...named, ...KEEPING }][config.version - 1];
+  const more = [{}, {}, HANDED_OUT, named, { ...named, ...LATEST }][config.version - 1];
   return { version: isCount, ...MEMBERS, ...(config.version === 1 ? {} : PROMISES), ...more };
 }
 
