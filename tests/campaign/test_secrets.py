@@ -14,6 +14,7 @@ from tests.campaign.waiting import LONG
 
 from quietcrowd.campaign.results.inference_process import Inferrer
 from quietcrowd.campaign.server import logs
+from quietcrowd.campaign.terms.tokens import new_code, token_hash
 
 PLANTED = "planted-secret"
 PICTURE = png(7, (b"iCCP", bytes(range(256)) * 80))
@@ -35,12 +36,17 @@ def own(start_server):
 def play(desk):
     """Play a whole campaign, with a secret wherever one could slip in; return what is secret."""
     campaign = desk.campaign(MECHANISMS["one-layer"], image=PICTURE)
-    invites = desk.invite(campaign, 3)
+    invites, code, wrong = desk.invite(campaign, 4), new_code(), new_code()
+    new = f"/campaigns/{campaign}/invites/replace"
+    invites += desk.client.post(new, json={"invite": invites.pop()}).json()["invites"]
     workers = [desk.guest(campaign) for _ in invites]
     headers = {"User-Agent": PLANTED, "X-Forwarded-For": PLANTED, "Cookie": PLANTED}
     for worker, invite in zip(workers, invites, strict=True):
         worker.client.headers.update(headers)
-        desk.join(worker, invite).raise_for_status()
+        desk.join(desk.guest(campaign), invite, code=code).raise_for_status()
+        assert desk.join(worker, invite, code=wrong, continues=True).status_code == 403
+        assert desk.join(worker, invite, code=PLANTED, continues=True).status_code == 422
+        desk.join(worker, invite, code=code, continues=True).raise_for_status()
         sent = worker.report(worker.tasks()[0]["task_id"], 1)
         assert worker.send({**sent, "value": PLANTED}).status_code == 422
         assert worker.send({**sent, PLANTED: 1}).status_code == 422
@@ -49,7 +55,7 @@ def play(desk):
         assert worker.client.get(f"/me/images/{hash_of(PICTURE)}").content == PICTURE
         worker.send_values(1, 0, 1)
     secrets = [desk.key, *invites, *(worker.credential for worker in workers)]
-    secrets += [desk.code(campaign), desk.token(campaign)]
+    secrets += [code, wrong, desk.code(campaign), desk.token(campaign)]
     look(desk, campaign, secrets[-1])
     return campaign, workers, [*secrets, PLANTED, "127.0.0.1", "python-httpx"]
 
@@ -91,6 +97,20 @@ def test_who_withdrew_is_in_no_file(own, tmp_path):
         assert not any(trace in one for one in files)
     stays = workers[1].client.get("/me").json()["pseudonym"].encode()
     assert any(stays in one for one in files)
+
+
+def test_once_closed_no_file_links_a_worker_with_an_invite(own, tmp_path):
+    desk = new_desk(own)
+    campaign = desk.campaign(MECHANISMS["one-layer"])
+    [invite] = desk.invite(campaign)
+    worker = desk.guest(campaign)
+    desk.join(worker, invite, code=new_code()).raise_for_status()
+    worker.send_values(1)
+    desk.client.post(f"/campaigns/{campaign}/close").raise_for_status()
+    assert can_be_emptied(own.database)
+    files = [file.read_bytes() for file in tmp_path.iterdir() if file.is_file()]
+    assert any(token_hash(worker.credential) in one for one in files)
+    assert not any(token_hash(invite) in one for one in files)
 
 
 def test_a_deleted_campaign_is_in_no_file(own, tmp_path):
