@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from tests.campaign.asked_routes import JOINING, LAST, NOBODY, OWN, observers, places, rows
+from tests.campaign.asked_routes import CODE, JOINING, LAST, NOBODY, OWN, observers, places, rows
 from tests.campaign.timed_campaigns import area, copies, seconds
 from tests.campaign.two_worlds import Person, World, past, world
 from tests.nightly import nightly
@@ -222,6 +222,38 @@ TIMED = {
 """Requests, in the order in which they are made of each campaign: the last ones change it."""
 
 
+def with_link(**members):
+    """Return a request to join by who holds the link, the same person in each campaign."""
+
+    def ask(told, copy):
+        path = f"/public/campaigns/{copy.campaign}/participants/{copy.somebody.id}"
+        document = {"config_hash": told.config_hash, "invite": copy.invite, **members}
+        return "PUT", path, copy.somebody.credential, document
+
+    return ask
+
+
+def of_somebody(method, path):
+    """Return a request of who holds the link."""
+    return lambda _, copy: (method, path, copy.somebody.credential, None)
+
+
+JOINED = {
+    "another code": with_link(code=CODE, continues=True),
+    "join": with_link(code=CODE),
+    "join again": with_link(),
+    **{f"GET {path}": of_somebody("GET", path) for path in ("/me", "/me/tasks", "/me/reports")},
+    "place": of_somebody("PUT", "/me/place"),
+    "leave": of_somebody("DELETE", "/me"),
+}
+
+REPLACED = {
+    "replace": lambda told, copy: of_requester("POST", "/invites/replace", {"invite": copy.invite})(
+        told, copy
+    )
+}
+
+
 @pytest.mark.nightly
 def test_nor_by_how_long_answers_take(pasts, tmp_path):
     """2,000 campaigns of each world, mixed by chance, and one request at a time of each.
@@ -231,15 +263,27 @@ def test_nor_by_how_long_answers_take(pasts, tmp_path):
     a probability of 4.4e-8 for one request, and below 1e-6 for all of them.
     """
     told = pasts("invite")
-    one = world(told, tmp_path / "one", fresh=True, requests_per_second=0, joins_per_minute=0)
+    assert telling(told, tmp_path / "one", ("join", "place", "send"), TIMED) == {}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("asked", [JOINED, REPLACED], ids=["join", "replace"])
+def test_nor_whether_an_invite_is_free_or_reserved(pasts, tmp_path, asked):
+    """As above, by who holds the link; with a probability below 1e-6 by chance, too."""
+    assert telling(pasts("invite"), tmp_path / "one", ("join",), asked) == {}
+
+
+def telling(told, folder, steps, asked):
+    """Return which requests tell by their time whether the worker took steps, and how well."""
+    one = world(told, folder, fresh=True, requests_per_second=0, joins_per_minute=0)
     try:
-        some = copies(one)
+        some = copies(one, steps)
         acted = np.array([copy.acted for copy in some])
         address = one.server.url.removeprefix("http://")
         found = {
             name: area(seconds(address, some, lambda copy, ask=ask: ask(told, copy)), acted)
-            for name, ask in TIMED.items()
+            for name, ask in asked.items()
         }
     finally:
         one.server.stop()
-    assert {name: value for name, value in found.items() if abs(value - 0.5) > 0.05} == {}
+    return {name: value for name, value in found.items() if abs(value - 0.5) > 0.05}

@@ -5,14 +5,14 @@ import json
 import random
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import Factory, frozen
 from scipy.stats import rankdata
 from sqlalchemy import Connection, insert, select
-from tests.campaign.two_worlds import World
+from tests.campaign.two_worlds import Past, Person, World
 from tests.campaign.waiting import LONG
 
 from quietcrowd.campaign.store import tables
@@ -36,35 +36,39 @@ class Copy:
     Attributes
     ----------
     acted : bool
-        Whether the worker joined and answered.
+        Whether the worker did what there are two worlds of.
     campaign : str
         Its id.
     credential : str
         Of another worker, who is shown.
     invite : str
-        Of the worker: used, or not.
+        Of the worker: spent, reserved or free.
+    somebody : Person
+        Who has not joined.
     """
 
     acted: bool
     campaign: str
     credential: str
     invite: str
+    somebody: Person = Factory(Person)
 
 
-def copies(one: World) -> list[Copy]:
-    """Copy a campaign as it is before and after its worker joins and answers, in random order."""
+def copies(one: World, steps: Sequence[str]) -> list[Copy]:
+    """Copy a campaign as it is before and after steps of its worker, in random order."""
     past, database = one.past, one.server.database
     worlds = []
     with database.read() as connection:
         worlds.append(_rows(connection, past.campaign))
-    for step in ("join", "send"):
+    for step in steps:
         one.act(past.late, step)
     with database.read() as connection:
         worlds.append(_rows(connection, past.campaign))
+    spent = "place" in steps
     acted = [False, True] * EACH
     random.SystemRandom().shuffle(acted)
     with database.write() as connection:
-        return [_copy(connection, worlds[which], which, past.shown[1].id) for which in acted]
+        return [_copy(connection, worlds[which], which, past, spent) for which in acted]
 
 
 def _rows(connection: Connection, campaign: str) -> Rows:
@@ -76,8 +80,9 @@ def _rows(connection: Connection, campaign: str) -> Rows:
     return found
 
 
-def _copy(connection: Connection, rows: Rows, acted: bool, shown: str) -> Copy:
-    """Write rows with ids of their own; the worker's invite is there until it is used."""
+def _copy(connection: Connection, rows: Rows, acted: bool, past: Past, spent: bool) -> Copy:
+    """Write rows with ids of their own; the worker's invite is there until it is spent."""
+    late = bytes.fromhex(past.late.id)
     campaign, invite = secrets.token_bytes(16), new_token("qci_")
     credentials = {row["id"]: new_token("qcw_") for row in rows[tables.participant]}
     ids = {row["id"]: secrets.token_bytes(16) for row in rows[tables.task]}
@@ -89,8 +94,10 @@ def _copy(connection: Connection, rows: Rows, acted: bool, shown: str) -> Copy:
         if table is tables.participant:
             for old, row in zip(some, new, strict=True):
                 row["token_sha256"] = token_hash(credentials[old["id"]])
+                if old["id"] == late:
+                    row["invite_sha256"] = token_hash(invite)
         connection.execute(insert(table), new)
-    unused = [new_token("qci_") for _ in range(3)] + ([] if acted else [invite])
+    unused = [new_token("qci_") for _ in range(3)] + ([] if acted and spent else [invite])
     connection.execute(
         insert(tables.invite),
         [{"campaign_id": campaign, "token_sha256": token_hash(one)} for one in unused],
@@ -98,7 +105,7 @@ def _copy(connection: Connection, rows: Rows, acted: bool, shown: str) -> Copy:
     return Copy(
         acted=acted,
         campaign=campaign.hex(),
-        credential=credentials[bytes.fromhex(shown)],
+        credential=credentials[bytes.fromhex(past.shown[1].id)],
         invite=invite,
     )
 
