@@ -77,12 +77,17 @@ class Crowd:
         if what in OWN_ACTS:
             return self.control(what, pick)
         if what == "join":
-            worker = self.desk.guest(self.campaign)
-            answer = self.desk.join(worker, self.invites[-1])
+            workers = [self.desk.guest(self.campaign) for _ in range(pick.randint(1, 3))]
+            *_, answer = [self.desk.join(one, self.invites[-1]) for one in workers]
             if self.told[0] >= MOST:
                 check_problem(answer, 409, "full")
             else:
                 assert answer.status_code == 201
+                worker = pick.choice(workers)  # the others only have the link, too
+                if pick.randint(0, 1):
+                    self.invites.pop()  # reserved, and never more than that
+                    return False
+                worker.place().raise_for_status()
                 self.joined.append(worker)
                 self.used.append(self.invites.pop())
                 self.names[worker.id] = worker.client.get("/me").json()["pseudonym"]

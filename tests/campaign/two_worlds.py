@@ -195,7 +195,8 @@ class World:
             "leave": ("DELETE", f"{api}/me", {}),
         }
         method, url, members = asked[what]
-        self.ask("the worker", person.credential, method, url, **members).raise_for_status()
+        who = "the worker, elsewhere" if what == "continue" else "the worker"
+        self.ask(who, person.credential, method, url, **members).raise_for_status()
 
     def infer(self) -> None:
         Inferrer(self.server.database).infer(bytes.fromhex(self.past.campaign))

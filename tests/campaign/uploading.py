@@ -76,6 +76,7 @@ class Uploader:
         url += participant_id(self.credential).hex()
         joined = self.client.put(url, json={"config_hash": self.campaign.config_hash})
         joined.raise_for_status()
+        self.client.put("/me/place").raise_for_status()
 
     def tasks(self) -> list[str]:
         listed = self.client.get("/me/tasks").raise_for_status().json()["tasks"]

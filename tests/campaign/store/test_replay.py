@@ -39,6 +39,7 @@ def settings(new_database, tmp_path):
         withdrawal_log=f"sqlite:///{tmp_path}/who left.db",
         infer=False,
         requests_per_second=0,
+        joins_per_minute=0,
     )
 
 

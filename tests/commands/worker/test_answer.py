@@ -33,7 +33,9 @@ INTERRUPTED = 130
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     database = f"sqlite:///{tmp_path_factory.mktemp('answering')}/q.db"
-    running = Running(Settings(database=database, infer=False, requests_per_second=0)).start()
+    running = Running(
+        Settings(database=database, infer=False, requests_per_second=0, joins_per_minute=0)
+    ).start()
     yield running
     running.stop()
 
@@ -651,7 +653,9 @@ def test_a_server_that_is_gone_costs_no_answers(run, tmp_path, start, monkeypatc
 def start(tmp_path):
     def make():
         database = f"sqlite:///{tmp_path}/gone.db"
-        return Running(Settings(database=database, infer=False, requests_per_second=0)).start()
+        return Running(
+            Settings(database=database, infer=False, requests_per_second=0, joins_per_minute=0)
+        ).start()
 
     return make
 

@@ -78,7 +78,12 @@ SCOPES = """async () => {
 def desk(tmp_path_factory):
     """Return a requester of a server that serves a page without anything beside its own."""
     folder = tmp_path_factory.mktemp("device")
-    settings = Settings(database=f"sqlite:///{folder}/own.db", infer=False, requests_per_second=0)
+    settings = Settings(
+        database=f"sqlite:///{folder}/own.db",
+        infer=False,
+        requests_per_second=0,
+        joins_per_minute=0,
+    )
     running = Running(settings).start()
     pages = {"/test/": "<!doctype html><title>test</title>"}
     pages["/test/device_page.js"] = one_module()
