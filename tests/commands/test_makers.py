@@ -5,6 +5,7 @@ import json
 import pytest
 
 import quietcrowd as qc
+from quietcrowd.accounting.equal_loss import mechanism_within
 from quietcrowd.commands import makers
 from quietcrowd.commands.choices import choose_mechanism
 from quietcrowd.commands.files import PlainAnswers
@@ -12,8 +13,6 @@ from quietcrowd.commands.makers import BestMechanism, TwoLayerChoice, sized_make
 from quietcrowd.domains import Categorical, Interval
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.planning import best_mechanism
-from quietcrowd.planning.crowd_assumption import CrowdSize
-from quietcrowd.planning.equal_loss import mechanism_within
 
 LABELS = Categorical(["no", "yes", "maybe"])
 
@@ -54,8 +53,8 @@ def test_the_loss_is_what_was_asked_for(text, capsys):
 @pytest.mark.parametrize("answers", [1, 20])
 def test_a_plan_has_the_mechanism_of_a_campaign(answers, capsys):
     _, maker = choose_mechanism("two-layer")
-    size = CrowdSize(tasks=20, workers=50, answers=answers)
-    planned = mechanism_within(sized_maker(maker), LABELS, 1.0, size)
+    size = {"tasks": 20, "answers": answers}
+    planned = mechanism_within(sized_maker(maker), LABELS, 1.0, **size)
     assert capsys.readouterr().err == ""
     assert planned == TwoLayerChoice({}, answers)(domain=LABELS, epsilon=1.0)
     _, fixed = choose_mechanism("two-layer:low=0")
@@ -160,10 +159,11 @@ def test_facts_that_cannot_be_are_refused_in_a_line(run, tmp_path, facts, messag
     ("words", "message"),
     [
         (("-e", "1,2"), "requires exactly one number for --epsilon; got 2"),
-        ((), "requires exactly one number for --epsilon; got 4"),
-        (("-e", 1, "--workers", "5,6"), "one number for --workers; got 3"),
+        (("--total-epsilon", "1,2"), "requires exactly one number for --total-epsilon; got 2"),
+        (("-e", 1, "--workers", "5,6"), "one number for --people; got 3"),
         (("-e", 1, "--seed", 3), "--seed does not apply to --rank-mechanisms"),
-        (("-e", 1, "--find", "epsilon"), "--find does not apply to --rank-mechanisms"),
+        (("-e", 1, "--least", "total"), "--least does not apply to --rank-mechanisms"),
+        (("-e", 1, "--total-epsilon", 1), "use total_epsilon"),
         (("-e", 1, "--worker-sd", 1), "--worker-sd applies only to numbers"),
     ],
 )

@@ -22,7 +22,7 @@ def test_a_plan_is_printed_in_80_columns(run):
     assert "Assumed: 10% of the workers guess" in output
     assert output.count("one-layer  ") == 4
     assert output.count("not private") == 2
-    assert "reaches 0.9. With the fewest answers: one-layer at epsilon 1, 10 workers" in output
+    assert "reaches 0.9. With the fewest answers: one-layer at a total epsilon of 10, 10" in output
 
 
 def test_a_target_out_of_reach_is_said(run):
@@ -56,22 +56,18 @@ def test_left_out_cells_are_told(run):
     ("words", "told"),
     [
         (("--workers", "10"), "list the possible answers with --labels"),
-        ((*LABELS, "--workers", "1.5"), "--workers must be whole numbers"),
-        ((*LABELS, "--workers", "ten"), "--workers must be numbers"),
+        ((*LABELS, "--workers", "1.5"), "--people must be whole numbers"),
+        ((*LABELS, "--workers", "ten"), "--people must be numbers"),
         ((*LABELS, "--workers", "10", "--worker-sd", "1"), "--worker-sd applies only to numbers"),
         (
             ("--between", "0,1", "--workers", "10", "--hard-share", "1"),
             "--hard-share applies only to",
         ),
-        (
-            (*LABELS, "--workers", "10", "--epsilon-per", "task"),
-            "per must be one of 'answer', 'worker'",
-        ),
         ((*LABELS, "--workers", "10", "--plot", "x.pdf"), "must end in .png"),
         ((*LABELS, "--workers", "10", "-o", "x.ods"), "with a name that ends in"),
         ((*LABELS, "--workers", "10", "-m", "two-lair"), "two-layer"),
     ],
-    ids=["domain", "half", "word", "numbers", "labels", "per", "plot", "output", "mechanism"],
+    ids=["domain", "half", "word", "numbers", "labels", "plot", "output", "mechanism"],
 )
 def test_what_is_wrong_is_one_line(run, words, told):
     status, output, errors = run(*SMALL, *words)
@@ -83,7 +79,7 @@ def test_what_is_wrong_is_one_line(run, words, told):
 @pytest.mark.slow
 def test_a_picture_is_drawn(run, tmp_path):
     pytest.importorskip("matplotlib")
-    status, *_ = run(*SMALL, *LABELS, "--workers", 10, "-e", "1", "--plot", tmp_path / "plan.png")
+    status, *_ = run(*SMALL, *LABELS, "--workers", 10, "-e", "1,2", "--plot", tmp_path / "plan.png")
     assert status == 0
     assert (tmp_path / "plan.png").stat().st_size > 1_000
 
@@ -125,7 +121,7 @@ def test_a_pilot_of_reports_or_answers_is_planned_by(run, tmp_path):
     for words in (("reports.parquet",), ("answers.csv", "--non-private")):
         name, *plain = words
         status, output, _ = run(
-            *SMALL, *LABELS, "--workers", 10, "-e", 1, "--pilot", tmp_path / name, *plain
+            *SMALL, *LABELS, "--workers", 10, "-e", "1,2", "--pilot", tmp_path / name, *plain
         )
         assert status == 0
         assert "like the pilot's" in output

@@ -1,103 +1,80 @@
-"""``quietcrowd plan --find``, and ``campaign create --plan``."""
+"""Tables of plans, the verdict in words, and ``--least``."""
 
 import json
-import re
+import shlex
 
 import pytest
 
-import quietcrowd as qc
-from quietcrowd.commands.plan_table import print_expected_errors
-from quietcrowd.exceptions import ParameterError
-
-SMALL = (
-    "plan",
-    "--tasks",
-    40,
-    "--answers-per-worker",
-    20,
-    "--simulations",
-    3,
-    "--labels",
-    "no,yes",
-)
+SMALL = ("plan", "--tasks", 40, "--simulations", 4, "--labels", "no,yes")
 
 
 @pytest.mark.slow
-def test_the_least_of_both_kinds_is_told(run):
-    status, output, _ = run(
-        *SMALL,
-        "--workers",
-        30,
-        "--find",
-        "epsilon",
-        "--target-error",
-        0.3,
-        "--hard-share",
-        0,
-        "--json",
-    )
-    (row,) = json.loads(output)
-    assert status == 0
-    assert (row["workers"], row["answers"], row["mechanism"]) == (30, 20, "one-layer")
-    assert row["low"] < row["epsilon"] < row["high"]
-    assert row["crowds"] == 3
-    status, output, _ = run(
-        *SMALL, "--find", "workers", "-e", row["epsilon"], "--target-error", 0.3, "--hard-share", 0
-    )
-    assert status == 0
-    assert "one-layer: an expected error of 0.3 needs" in output
-    assert re.search(r"90 % interval \S+ to \S+, from 3 crowds", " ".join(output.split()))
-    assert max(map(len, output.splitlines())) <= 80
+def test_a_verdict_comes_first_and_every_way_out_works(run):
+    status, output, errors = run(*SMALL, "--people", 10)
+    assert (status, errors) == (0, "")
+    first = " ".join(output.split())
+    assert first.startswith("With 10 people, 40 questions and a total of ε = 5 per person, the")
+    assert "This is as good as guessing." in first
+    commands = [line.strip() for line in output.splitlines() if line.startswith("  quietcrowd")]
+    for name, command in zip(("people", "answers", "total"), commands, strict=True):
+        assert f"--{name}" in command
+        status, output, _ = run(*shlex.split(command)[1:])
+        assert status == 0
+        assert "This is better than guessing" in " ".join(output.split()), command
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["people", "questions", "total"])
+def test_the_least_is_found_and_printed_as_a_command(run, what):
+    crowd = () if what == "people" else ("--people", 80)
+    status, output, errors = run(*SMALL, *crowd, "--least", what)
+    assert (status, errors) == (0, "")
+    assert "This is better than guessing" in " ".join(output.split())
+    command = shlex.split(output.splitlines()[-1])
+    assert command[:2] == ["quietcrowd", "plan"]
+    found = json.loads(run(*SMALL, *crowd, "--least", what, "--json")[1])
+    assert (found["least"], found["suffices"], found["useless"]) == (what, True, False)
+    [row, _] = json.loads(run(*command[1:], "--json")[1])["rows"]
+    assert row == {name: found[name] for name in row}
+    assert row["verdict"] in " ".join(output.split())
+
+
+@pytest.mark.slow
+def test_a_target_replaces_the_guess(run):
+    words = (*SMALL, "--answers-per-worker", 2, "--least", "people", "--target-error", 0.3)
+    found = json.loads(run(*words, "--json")[1])
+    assert found["error"] <= 0.3
+    status, _, errors = run(*words[:-1], 0.05)
+    assert status == 2
+    assert "about 0.1 stays" in errors
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--find", "money", "--workers", 9), "--find must be workers or epsilon"),
-        (("--find", "workers"), "--find requires --target-error"),
-        (("--find", "epsilon"), "set the number of workers"),
+        (("--least", "money", "--people", 9), "--least must be people, questions or total"),
+        (("--least", "total"), "set the number of people with --people"),
+        (("--least", "total", "--people", "9,10"), "--least requires a single value of --people"),
+        (("--least", "people", "--total-epsilon", "1,2"), "single value of --total-epsilon"),
+        (("--people", 9, "--total-epsilon", 5, "-e", 1), "use total_epsilon"),
+        (("--people", 9, "--total-epsilon", 0), "epsilon must be a finite number above 0; got 0"),
+        (("--people", 9, "--total-epsilon", "nan"), "epsilon must be a finite number above 0"),
+        (("--people", 9, "--total-epsilon", "much"), "--total-epsilon must be numbers"),
+        (("--people", 0), "workers must be a whole number, at least 1"),
+        (("--least", "people", "--total-epsilon", 0.0001), "no number of people suffices"),
     ],
-    ids=["money", "target", "workers"],
 )
 def test_what_is_wrong_is_one_line(run, words, told):
-    status, _, errors = run(*SMALL, *words)
-    assert status == 2
-    assert told in errors
-
-
-LABELS = qc.Categorical(["no", "yes"])
-
-
-@pytest.mark.slow
-def test_what_is_expected_of_a_campaign_is_told_beside_the_output(capsys):
-    mechanism = qc.RandomizedResponse(domain=LABELS, epsilon=1.0)
-    print_expected_errors(mechanism, "one-layer", tasks=30, workers=20, answers=10)
-    output, errors = capsys.readouterr()
-    assert output == ""
-    assert "30 tasks: expected error rate" in errors
-    assert errors.count("one-layer ") == 1
-    assert "20" in errors
-    assert max(map(len, errors.splitlines())) <= 80
-
-
-@pytest.mark.slow
-def test_a_plan_comes_before_the_campaign(run, tmp_path):
-    """No server is there: the plan is told all the same, and needs no data."""
-    (tmp_path / "t.csv").write_text("id,q\na,A?\nb,B?\nc,C?\n")
-    words = ("campaign", "create", "T", "--tasks", tmp_path / "t.csv", "--labels", "no,yes")
-    where = ("--server", "http://127.0.0.1:9", "--plan")
-    status, output, errors = run(*words, *where, "--max-workers", 20)
+    status, output, errors = run(*SMALL, *words)
     assert (status, output) == (2, "")
-    assert "3 tasks: expected error rate" in errors
-    status, _, errors = run(*words, *where)
-    assert status == 2
-    assert "--plan requires --max-workers" in errors
+    assert told in errors
+    assert errors.count("\n") == 1
 
 
-def test_what_cannot_be_planned_is_said():
-    mechanism = qc.RandomizedResponse(domain=LABELS, epsilon=1.0)
-    with pytest.raises(ParameterError, match="--max-workers"):
-        print_expected_errors(mechanism, "one-layer", tasks=3, workers=None, answers=None)
-    levels = qc.LaplaceMechanism(domain=qc.Ordinal([1, 2, 3]), epsilon=1.0)
-    with pytest.raises(ParameterError, match="its truths are numbers, the plan's labels"):
-        print_expected_errors(levels, "laplace", tasks=3, workers=5, answers=None)
+def test_the_total_is_the_first_number_of_a_table(run):
+    _, output, _ = run(*SMALL, "--people", 10, "--total-epsilon", "200,400")
+    head = next(line for line in output.splitlines() if line.startswith("mechanism"))
+    assert head.split()[:3] == ["mechanism", "epsilon", "answer"]
+    row = next(line for line in output.splitlines() if line.startswith("one-layer"))
+    assert row.split()[1:3] == ["200", "5"]
+    assert max(map(len, output.splitlines())) <= 80

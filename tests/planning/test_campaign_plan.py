@@ -9,18 +9,21 @@ from quietcrowd.planning import CampaignPlan, PlanRow
 from quietcrowd.planning.campaign_plan import _draw, plot_plan
 
 
-def row(workers=10, answers=5, error=0.2, epsilon=1.0, mechanism="one-layer"):
+def row(workers=10, answers=5, error=0.2, epsilon=1.0, mechanism="one-layer", **more):
     return PlanRow(
         mechanism=mechanism,
         epsilon=epsilon,
         total_epsilon=epsilon * answers,
         workers=workers,
+        tasks=50,
         answers=answers,
+        score="error_rate",
         error=error,
         standard_error=0.01,
         low=error - 0.1,
         high=error + 0.1,
         constant=0.5,
+        **more,
     )
 
 
@@ -40,8 +43,11 @@ PLAIN = row(mechanism="none", epsilon=math.inf, error=0.05)
 
 
 def test_a_row_that_does_no_better_than_a_guess_is_useless():
-    assert row(error=0.5).useless
-    assert not row().useless
+    assert row(error=0.4).useless
+    assert not row(error=0.39).useless
+    assert not row(error=0.4, many_high=0.49).useless
+    assert row(error=0.4).to_dict()["useless"]
+    assert row(error=0.4).verdict == row(error=0.4).to_dict()["verdict"]
 
 
 def test_a_row_without_a_mechanism_has_no_loss_in_json():

@@ -33,7 +33,7 @@ def test_rows_are_of_all_sizes_mechanisms_and_epsilons():
 
 
 def test_epsilon_of_a_worker_is_shared_out():
-    found = plan(**{**SMALL, "answers": [1, 5]}, epsilon=2.0, per="worker")
+    found = plan(**{**SMALL, "answers": [1, 5]}, total_epsilon=2.0)
     assert [(round(row.epsilon, 3), round(row.total_epsilon, 3)) for row in found.private] == [
         (2.0, 2.0),
         (0.4, 2.0),
@@ -98,7 +98,9 @@ def test_what_cannot_be_planned_with_is_said():
         ({"answers": 41}, "answers a task once"),
         ({"budget": 100}, "not both"),
         ({"answers": None, "budget": 5}, "budget must be"),
-        ({"per": "task"}, "per must be"),
+        ({"total_epsilon": 3.0, "epsilon": 1.0}, "not both"),
+        ({"epsilon": None, "total_epsilon": -1.0}, "epsilon must be a finite number above 0"),
+        ({"epsilon": None, "total_epsilon": math.nan}, "epsilon must be a finite number above 0"),
         ({"draws": 2}, "draws must be"),
         ({"target": -1}, "target must be"),
         ({"epsilon": 0}, "epsilon must be a finite number above 0"),

@@ -6,7 +6,7 @@ import pytest
 import quietcrowd as qc
 from quietcrowd.exceptions import ParameterError, SimulatedNoiseWarning
 from quietcrowd.planning import CrowdSize, LabelCrowd, NumberCrowd, simulate
-from quietcrowd.planning.simulation import simulated_size
+from quietcrowd.planning.simulation import guess_of, simulate_size, simulated_size
 
 LABELS = LabelCrowd(domain=qc.Categorical(["no", "yes"]))
 NUMBERS = NumberCrowd(domain=qc.Interval(low=0, high=10))
@@ -49,8 +49,14 @@ def test_numbers_are_compared_by_distance():
         (NUMBERS, (10_000, 1_000, 20), (200, 20, 20)),
         (NUMBERS, (10_000, 10, 5_000), (400, 10, 200)),
         (NUMBERS, (6_334, 16, 4_437), (286, 16, 200)),
+        (LABELS, (200, 2_000, 200), (50, 2_000, 50)),
+        (LABELS, (200, 1_000, 200), (100, 1_000, 100)),
+        (LABELS, (200, 100_000, 2), (100, 50_000, 2)),
     ],
-    ids=["all", "tenth", "busy", "few", "numbers", "tiny", "weather"],
+    ids=[
+        *("all", "tenth", "busy", "few", "numbers", "tiny", "weather"),
+        *("everyone all", "fewer all", "crowd"),
+    ],
 )
 def test_large_campaigns_are_cut_down_to_as_busy_workers_and_tasks(assumption, size, simulated):
     tasks, workers, answers = size
@@ -62,3 +68,21 @@ def test_large_campaigns_are_cut_down_to_as_busy_workers_and_tasks(assumption, s
 def test_no_task_is_too_few():
     with pytest.raises(ParameterError, match="most_tasks"):
         simulated_size(LABELS, CrowdSize(tasks=10, workers=5, answers=2), 0)
+
+
+@pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning")
+@pytest.mark.parametrize("epsilon", [1.0, 4.0])
+def test_a_crowd_without_copies_needs_no_search_for_copies(epsilon):
+    crowd = LABELS.draw(CrowdSize(tasks=80, workers=30, answers=40), 0)
+    mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=epsilon)
+    for seed in range(5):
+        assert simulate(crowd, mechanism, seed) == simulate(crowd, mechanism, seed, qc.NoiseAware())
+
+
+def test_a_guess_of_few_tasks_does_not_know_their_truths():
+    size = CrowdSize(tasks=1, workers=5, answers=1)
+    [[one]] = simulate_size(LABELS, size, [None], 1, plain=False)
+    assert one.constant == guess_of(LABELS, 100, 0, 0) > 0.4
+    many = CrowdSize(tasks=150, workers=5, answers=150)
+    [[one]] = simulate_size(LABELS, many, [None], 1, plain=False)
+    assert one == simulate(LABELS.draw(many, 0), None, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import shlex
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any, TypeVar, dataclass_transform, get_type_hints
 
@@ -63,6 +64,27 @@ def given_options(command: Any, names: Iterable[str]) -> list[str]:
         name for name in names if getattr(command, name) not in (known[name].default, None, [])
     ]
     return [_flags(known[name])[0] for name in given]
+
+
+def command_line(command: Any, name: str, **changed: Any) -> str:
+    """Return the line of a shell that runs a command again with `changed` fields, without a key."""
+    words = ["quietcrowd", *name.split()]
+    own = inspect.get_annotations(type(command))
+    order = sorted(fields(type(command)), key=lambda one: one.name not in own)
+    for one in order:  # the command's own fields before those of its bases
+        value = changed.get(one.name, getattr(command, one.name))
+        if one.metadata["info"] is typer.Argument:
+            words.append(str(value))
+        elif one.name != "secret" and value not in (one.default, None, []):
+            flag, _, off = _flags(one)[0].partition("/")
+            several = value if isinstance(value, list) else [value]
+            told = [] if isinstance(value, bool) else [",".join(map(_written, several))]
+            words += [off if value is False else flag, *told]
+    return shlex.join(words)
+
+
+def _written(value: Any) -> str:
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
 def _flags(one: Attribute[Any]) -> tuple[str, ...]:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-import sys
-import textwrap
 from pathlib import Path
 from typing import Any, TypeVar
 
 import typer
 
+from quietcrowd.accounting.equal_loss import usual_total
 from quietcrowd.commands import options
 from quietcrowd.commands.choices import choose_mechanism, mechanism_option
 from quietcrowd.commands.declare import (
     command,
+    command_line,
     given_options,
     option,
     option_group,
@@ -22,7 +22,8 @@ from quietcrowd.commands.declare import (
 from quietcrowd.commands.files import check_targets
 from quietcrowd.commands.makers import ranking_of, ranking_rows, sized_maker
 from quietcrowd.commands.options import PossibleAnswers
-from quietcrowd.commands.printing import print_message
+from quietcrowd.commands.printing import Working, print_message, print_wrapped
+from quietcrowd.commands.ways_out import LEAST, find_least, values_of, ways_out
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import write_table
@@ -30,10 +31,20 @@ from quietcrowd.formats import write_table
 N = TypeVar("N")
 
 _NOT_RANKED = (
-    *("total_answers", "mechanism", "epsilon_per", "target_error", "pilot", "non_private"),
-    *("find", "seed", "output", "plot"),
+    *("total_answers", "mechanism", "target_error", "pilot", "non_private"),
+    *("least", "seed", "output", "plot"),
 )
 """Options without a meaning for a ranking."""
+
+
+_SINGLE = {
+    "workers": "--people",
+    "answers": "--answers-per-worker",
+    "total_epsilon": "--total-epsilon",
+    "epsilon": "--epsilon",
+    "mechanisms": "--mechanism",
+}
+"""Parameters of a plan that a search takes one of, and their options."""
 
 
 def _number(*flags: str, text: str) -> Any:
@@ -93,49 +104,52 @@ class NumberCrowdOptions:
 
 @command()
 class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions):
-    """Predict the error of a campaign before the first answer.
+    """Predict the result of a campaign before the first answer.
 
     It simulates crowds with assumed workers, the mechanism and the inference; it needs no answers.
-    The interval contains the error with probability 0.9.
+    The interval contains the error with probability 0.9. If the result is as good as guessing, it
+    prints three ways to a better one.
 
-    Example: quietcrowd plan --tasks 1000 --labels no,yes --workers 50,100,200
-    --answers-per-worker 100
+    Example: quietcrowd plan --tasks 200 --labels no,yes --people 50 --total-epsilon 5
 
-    Example: quietcrowd plan --tasks 500 --between 0,10 --workers 100 -e 5
-    --answers-per-worker 1,5 --epsilon-per worker --target-error 0.5
+    Example: quietcrowd plan --tasks 1000 --labels no,yes --people 50,100,200
+    --answers-per-worker 5,20 --total-epsilon 5,10
 
-    Example: quietcrowd plan --tasks 500 --labels no,yes --workers 100
-    --answers-per-worker 20 --find epsilon --target-error 0.1
+    Example: quietcrowd plan --tasks 200 --labels no,yes --answers-per-worker 3 --least people
 
-    Example: quietcrowd plan --rank-mechanisms --tasks 500 --labels a,b,c -e 1
-    --workers 100 --answers-per-worker 20
+    Example: quietcrowd plan --rank-mechanisms --tasks 500 --labels a,b,c --total-epsilon 20
+    --people 100 --answers-per-worker 20
     """
 
-    tasks: int = option(min=1, metavar="NUMBER", help="Number of tasks.")
-    workers: list[str] | None = option(
-        metavar="NUMBERS", help="Numbers of workers, comma-separated.", default=None
+    tasks: int = option(min=1, metavar="NUMBER", help="Number of questions.")
+    people: list[str] | None = option(
+        "--people",
+        "--workers",
+        metavar="NUMBERS",
+        help="Numbers of workers, comma-separated.",
+        default=None,
     )
     answers_per_worker: list[str] | None = option(
         metavar="NUMBERS",
-        help="Answers per worker, comma-separated. Default: all tasks.",
+        help="Questions per person, comma-separated. Default: all.",
+        default=None,
+    )
+    total_epsilon: list[str] | None = option(
+        metavar="NUMBERS",
+        help="Privacy losses of all answers of a person, comma-separated. Default: 5, or 2.2 per "
+        "answer for one or two.",
         default=None,
     )
     total_answers: int | None = option(
         min=1, metavar="NUMBER", help="Total number of answers, divided evenly.", default=None
     )
     mechanism: list[str] | None = mechanism_option(several=True)
-    epsilon: list[str] = option(
+    epsilon: list[str] | None = option(
         "--epsilon",
         "-e",
         metavar="NUMBERS",
-        help="Exact losses, comma-separated.",
-        default=["0.5,1,2,4"],
-    )
-    epsilon_per: str = option(
-        metavar="answer|worker",
-        help="Scope of epsilon: one answer, or all answers of a worker.",
-        autocompletion=lambda: ["answer", "worker"],
-        default="answer",
+        help="For experts: losses of one answer, instead of --total-epsilon.",
+        default=None,
     )
     target_error: float | None = _number(text="Target: an error rate, or an MAE.")
     pilot: Path | None = option(
@@ -145,19 +159,17 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
     )
     non_private: bool = options.NON_PRIVATE
     rank_mechanisms: bool = option(
-        help="Rank all mechanisms for one size and one epsilon.", default=False
+        help="Rank all mechanisms for one size and one privacy loss.", default=False
     )
-    find: str | None = option(
-        metavar="workers|epsilon",
-        help="Find the least workers or epsilon for --target-error.",
-        autocompletion=lambda: ["workers", "epsilon"],
+    least: str | None = option(
+        metavar="people|questions|total",
+        help="Find the fewest people, or the least total, that beat a guess or reach "
+        "--target-error; or the number of questions per person with the least error.",
+        autocompletion=lambda: [*LEAST],
         default=None,
     )
     simulations: int | None = option(
-        min=3,
-        metavar="NUMBER",
-        help="Number of crowds per size; with --find, maximum per point.",
-        default=None,
+        min=3, metavar="NUMBER", help="Number of crowds per size.", default=None
     )
     seed: int = option(min=0, metavar="NUMBER", help="Seed of the simulation.", default=0)
     output: Path | None = options.OUTPUT
@@ -167,20 +179,18 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
     as_json: bool = options.JSON
 
     def run(self) -> None:
-        """Print a plan, or the least number that reaches a target."""
+        """Print a plan, or the least number that suffices."""
         if self.rank_mechanisms:
             self._rank_mechanisms()
             return
         check_targets(self.output, self.plot)
-        if not self.workers and self.find != "workers":
-            raise ParameterError("commands.workers-missing")
+        if not self.people and self.least != "people":
+            raise ParameterError("commands.people-missing")
         asked = self._asked()
-        if self.find is None:
+        if self.least is None:
             self._print_plan(asked)
-            return
-        from quietcrowd.commands.plan_table import print_minimum
-
-        print_minimum(self.find, as_json=self.as_json, **asked)
+        else:
+            self._print_least(asked, self.least)
 
     def _asked(self) -> dict[str, Any]:
         domain = self.domain()
@@ -188,7 +198,7 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
         makers = map(choose_mechanism, options.split_all(self.mechanism or []))
         return {
             "tasks": self.tasks,
-            "workers": _whole(self.workers or [], "--workers"),
+            "workers": _whole(self.people or [], "--people"),
             "answers": None
             if self.answers_per_worker is None
             else _whole(self.answers_per_worker, "--answers-per-worker"),
@@ -197,8 +207,8 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
             "quality": quality or None,
             "pilot": None if self.pilot is None else _pilot(self.pilot, domain, self.non_private),
             "mechanisms": {name: sized_maker(maker) for name, maker in makers} or None,
-            "epsilon": options.parse_numbers(self.epsilon, "--epsilon"),
-            "per": self.epsilon_per,
+            "total_epsilon": _losses(self.total_epsilon, "--total-epsilon"),
+            "epsilon": _losses(self.epsilon, "--epsilon"),
             "target": self.target_error,
             "draws": self.simulations,
             "random_state": self.seed,
@@ -224,9 +234,10 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
     def _print_plan(self, asked: dict[str, Any]) -> None:
         from quietcrowd.commands.plan_table import print_plan
         from quietcrowd.planning import plan
+        from quietcrowd.planning.case import case_of
 
-        with _Bar() as bar:
-            found = plan(progress=bar.show, **asked)
+        with Working("simulated crowds") as working:
+            found = plan(progress=working.count, **asked)
         for sentence in found.skipped:
             print_message(f"note: {sentence}")
         if self.output is not None:
@@ -235,8 +246,42 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
             found.plot(self.plot)
         if self.as_json:
             typer.echo(json.dumps(found.to_dict(), allow_nan=False))
-        else:
-            print_plan(found)
+            return
+        if len(found.private) == 1:
+            [row] = found.private
+            print_wrapped(row.verdict)
+            if row.useless:
+                print_wrapped("Ways to a better result:")
+                for told, line in ways_out(case_of(**{**asked, "target": None}), self._line):
+                    print_wrapped(f"- {told}", indent="  ")
+                    if line is not None:
+                        typer.echo(f"  {line}")
+            typer.echo()
+        print_plan(found)
+
+    def _line(self, **changed: Any) -> str:
+        fixed: dict[str, Any] = {"epsilon": None} if "total_epsilon" in changed else {}
+        if "answers_per_worker" in changed:
+            fixed = {"epsilon": None, "total_answers": None}
+        return command_line(self, "plan", **fixed, least=None, **changed)
+
+    def _print_least(self, asked: dict[str, Any], what: str) -> None:
+        from quietcrowd.planning.case import case_of
+
+        for name, flag in _SINGLE.items():
+            if len(asked[name] or ()) > 1:
+                raise ParameterError("commands.one-number-for-least", option=flag)
+        case = case_of(**{**asked, "workers": asked["workers"] or [1]})
+        found = find_least(case, what)
+        if self.as_json:
+            told = {"least": what, "suffices": found.suffices, **found.row.to_dict()}
+            typer.echo(json.dumps(told, allow_nan=False))
+            return
+        print_wrapped(found.row.verdict)
+        if not found.suffices:
+            print_wrapped("No other number of questions per person has a clearly smaller error.")
+        name = {"questions": "answers_per_worker", "total": "total_epsilon"}.get(what, what)
+        typer.echo(f"  {self._line(**values_of(found, name))}")
 
     def _rank_mechanisms(self) -> None:
         if others := given_options(self, _NOT_RANKED):
@@ -244,7 +289,7 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
                 "commands.option-does-not-apply", option=others[0], subject="--rank-mechanisms"
             )
         domain = self.domain()
-        workers = _one(_whole(self.workers or [], "--workers"), "--workers")
+        workers = _one(_whole(self.people or [], "--people"), "--people")
         each = self.tasks
         if self.answers_per_worker is not None:
             flag = "--answers-per-worker"
@@ -257,16 +302,27 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
         }
         if self.simulations is not None:
             facts["draws"] = self.simulations
-        epsilon = _one(options.parse_numbers(self.epsilon, "--epsilon"), "--epsilon")
-        ranking = ranking_of(facts, domain, epsilon)
+        ranking = ranking_of(facts, domain, self._loss_of_answer(each))
         if self.as_json:
             typer.echo(json.dumps(ranking.to_dict(), allow_nan=False))
             return
         for line in ranking_rows(ranking):
             typer.echo(line)
         for one in ranking.left_out:
-            line = f"Left out: {one}"
-            typer.echo(textwrap.fill(line, 80, subsequent_indent="  ", break_on_hyphens=False))
+            print_wrapped(f"Left out: {one}", indent="  ")
+
+    def _loss_of_answer(self, answers: int) -> float:
+        """Return the loss of each of independent answers."""
+        if self.epsilon is not None:
+            if self.total_epsilon is not None:
+                raise ParameterError("planning.total-and-answer")
+            return _one(options.parse_numbers(self.epsilon, "--epsilon"), "--epsilon")
+        total = _losses(self.total_epsilon, "--total-epsilon")
+        return (usual_total(answers) if total is None else _one(total, "--total-epsilon")) / answers
+
+
+def _losses(texts: list[str] | None, option: str) -> list[float] | None:
+    return None if texts is None else options.parse_numbers(texts, option)
 
 
 def _pilot(path: Path, domain: Any, plain: bool) -> Any:
@@ -297,21 +353,3 @@ def _one(numbers: list[N], option: str) -> N:
     if len(numbers) != 1:
         raise ParameterError("commands.one-number-needed", option=option, count=len(numbers))
     return numbers[0]
-
-
-class _Bar:
-    def __enter__(self) -> _Bar:
-        from rich.console import Console
-        from rich.progress import Progress
-
-        shown = sys.stderr.isatty()
-        self.bar = Progress(console=Console(stderr=True), disable=not shown, transient=True)
-        self.bar.start()
-        self.steps = self.bar.add_task("simulated crowds", total=None)
-        return self
-
-    def show(self, done: int, total: int) -> None:
-        self.bar.update(self.steps, completed=done, total=total)
-
-    def __exit__(self, *_: object) -> None:
-        self.bar.stop()

@@ -6,7 +6,7 @@ Functions import Rich on demand, because the help of a command does not need it.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,6 +59,14 @@ def _folded(line: str, width: int) -> str:
     return textwrap.fill(
         line, width, subsequent_indent=start, break_long_words=False, break_on_hyphens=False
     )
+
+
+def print_wrapped(sentence: str, *, indent: str = "", errors: bool = False) -> None:
+    """Print a sentence in lines of at most 80 columns; `indent` is for the second on."""
+    import textwrap
+
+    lines = textwrap.fill(sentence, WIDTH, subsequent_indent=indent, break_on_hyphens=False)
+    print(lines, file=sys.stderr if errors else sys.stdout)
 
 
 def print_message(message: object) -> None:
@@ -137,6 +145,33 @@ def print_no_signal(mechanism: Mechanism) -> None:
     """Print a note if reports do not depend on the answers."""
     if mechanism.is_uninformative:
         note("Epsilon is 0 or almost 0: reports carry no information, and inference is impossible.")
+
+
+class Working:
+    """A line on a terminal that shows what a long computation does, or how far it is."""
+
+    def __init__(self, what: str) -> None:
+        from rich.console import Console
+        from rich.progress import Progress
+
+        shown = sys.stderr.isatty()
+        self.bar = Progress(console=Console(stderr=True), disable=not shown, transient=True)
+        self.steps = self.bar.add_task(what, total=None)
+
+    def __enter__(self) -> Self:
+        self.bar.start()
+        return self
+
+    def count(self, done: int, total: int) -> None:
+        """Show a number of completed steps."""
+        self.bar.update(self.steps, completed=done, total=total)
+
+    def tell(self, what: str) -> None:
+        """Show what is computed next."""
+        self.bar.update(self.steps, description=f"simulating {what}")
+
+    def __exit__(self, *_: object) -> None:
+        self.bar.stop()
 
 
 def console(width: int | None = None) -> Console:

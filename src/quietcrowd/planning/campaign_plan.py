@@ -6,30 +6,35 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from attrs import asdict, frozen
+from attrs import Factory, asdict, field, frozen
 
 from quietcrowd.evaluation.plots import SCORE_NAMES, check_picture, new_figure, save_with_legend
+from quietcrowd.planning.verdict import summary, verdict
 
 
 @frozen(kw_only=True)
 class PlanRow:
     """Expected error of a campaign with one mechanism, epsilon and size.
 
-    `mechanism` is a name with parameters; "none" for non-private answers. `epsilon` and
-    `total_epsilon` are exact losses about one answer and about all of a worker; infinite without a
-    mechanism. Each worker gives `answers`. `error` to `high` are those of `ExpectedError`;
-    `constant` is the expected error of the best constant guess.
+    `mechanism` is a name with parameters; "none" for non-private answers. `total_epsilon` and
+    `epsilon` are exact losses about all answers of a worker and about one; infinite without a
+    mechanism. Each worker gives `answers` to the `tasks`. `score` is that of the plan. `error` to
+    `high` are those of `ExpectedError`. `constant` is the expected error of the best constant
+    guess, and `many_high` would be `high`, both if there were at least 100 such tasks.
     """
 
     mechanism: str
-    epsilon: float
     total_epsilon: float
+    epsilon: float
     workers: int
+    tasks: int
     answers: int
+    score: str
     error: float
     standard_error: float
     low: float
     high: float
+    many_high: float = field(default=Factory(lambda self: self.high, takes_self=True))
     constant: float
 
     @property
@@ -39,15 +44,38 @@ class PlanRow:
 
     @property
     def useless(self) -> bool:
-        """Whether a constant guess is expected to be as good."""
-        return self.error >= self.constant
+        """Whether the interval reaches the error of a constant guess.
+
+        With fewer than 100 tasks the interval is that of 100: an unlucky choice of a few tasks is
+        no reason to call the reports useless.
+        """
+        return self.many_high >= self.constant
+
+    @property
+    def verdict(self) -> str:
+        """The expected result, next to a guess, in words."""
+        return verdict(
+            **{name: getattr(self, name) for name in _SAID},
+            people=self.workers,
+            guess=self.constant,
+            useless=self.useless,
+        )
+
+    @property
+    def summary(self) -> str:
+        """The expected error in a few words."""
+        return summary(self.score, self.error)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready description, with None for infinite losses."""
-        return {
+        told = {
             key: None if isinstance(value, float) and math.isinf(value) else value
             for key, value in asdict(self).items()
         }
+        return {**told, "useless": self.useless, "verdict": self.verdict}
+
+
+_SAID = ("tasks", "answers", "total_epsilon", "score", "error", "low", "high")
 
 
 def _row_key(row: PlanRow) -> tuple[Any, ...]:

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
+from quietcrowd.accounting.equal_loss import Maker, Per, mechanism_within
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.randomness import RandomState, seed_of
 from quietcrowd.planning.crowd_assumption import CrowdAssumption, CrowdSize
-from quietcrowd.planning.equal_loss import Maker, Per, mechanism_within
 from quietcrowd.planning.simulation import simulate_size
 from quietcrowd.planning.theory import theory_error
 from quietcrowd.validation import check_real, check_whole
@@ -106,7 +106,8 @@ def _curve(
 ) -> Curve:
     def made(place: float) -> tuple[Mechanism, CrowdSize]:
         epsilon, size = at(place)
-        return mechanism_within(maker, assumption.domain, epsilon, size, per), size
+        counts = {"answers": size.answers, "tasks": size.tasks}
+        return mechanism_within(maker, assumption.domain, epsilon, per, **counts), size
 
     def errors(place: float, crowds: int, first: int) -> Floats:
         mechanism, size = made(place)

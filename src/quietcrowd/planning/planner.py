@@ -1,23 +1,28 @@
 """Plans of campaigns: simulated errors, and the rows made of them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from itertools import count
 from typing import Any
 
 import numpy as np
 from attrs import frozen
 
+from quietcrowd.accounting.equal_loss import (
+    Maker,
+    Per,
+    exact_loss,
+    mechanism_within,
+    usual_makers,
+    usual_total,
+)
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference.noise_aware import NoiseAware
-from quietcrowd.mechanisms.laplace import LaplaceMechanism
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 from quietcrowd.mechanisms.randomness import RandomState, seed_of
 from quietcrowd.planning.campaign_plan import CampaignPlan, PlanRow
 from quietcrowd.planning.crowd_assumption import CrowdAssumption, CrowdSize, assumption_for
-from quietcrowd.planning.equal_loss import Maker, Per, exact_loss, mechanism_within
 from quietcrowd.planning.error_interval import (
     ExpectedError,
     SmoothedCell,
@@ -27,11 +32,14 @@ from quietcrowd.planning.error_interval import (
     transformed,
 )
 from quietcrowd.planning.pilot import assumption_of_pilot
-from quietcrowd.planning.simulation import SimulatedError, simulate_size, simulated_size
+from quietcrowd.planning.simulation import (
+    FAIR_TASKS,
+    SimulatedError,
+    simulate_size,
+    simulated_size,
+)
 from quietcrowd.planning.theory import theory_error
-from quietcrowd.validation import check_choice, check_real, check_whole, did_you_mean
-
-DEFAULT_EPSILONS = (0.5, 1.0, 2.0, 4.0)
+from quietcrowd.validation import check_real, check_whole, did_you_mean
 
 DRAWS = 12
 
@@ -43,13 +51,6 @@ DRAWS_WITH_PILOT = 20
 
 Told = Callable[[int, int], None]
 """Receives the number of completed simulations, and their total."""
-
-
-def default_makers(domain: Domain) -> dict[str, Maker]:
-    """Return the default mechanism for a domain, by name; it discloses participation."""
-    if isinstance(domain, FiniteDomain):
-        return known_makers(["one-layer"])
-    return {"laplace:fill=none": partial(LaplaceMechanism.from_claimed_epsilon, fill=None)}
 
 
 def known_makers(mechanisms: Any) -> dict[str, Maker]:
@@ -82,8 +83,8 @@ def plan(
     quality: CrowdAssumption | Mapping[str, Any] | None = None,
     pilot: Answers | Reports | None = None,
     mechanisms: Any = None,
-    epsilon: float | Sequence[float] = DEFAULT_EPSILONS,
-    per: Per = "answer",
+    total_epsilon: float | Sequence[float] | None = None,
+    epsilon: float | Sequence[float] | None = None,
     target: float | None = None,
     draws: int | None = None,
     random_state: RandomState = 0,
@@ -92,7 +93,8 @@ def plan(
     """Return the expected error of a campaign, before the first answer.
 
     Crowds are sampled from assumptions, randomized by the mechanism of the devices, and inferred by
-    `NoiseAware`. No answers are used except those of a pilot. See ``docs/planning.md``.
+    `NoiseAware`. No answers are used except those of a pilot. The `verdict` of a row states the
+    result in words, next to a guess. See ``docs/planning.md``.
 
     Parameters
     ----------
@@ -115,10 +117,11 @@ def plan(
     mechanisms : optional
         Names, classes, or functions of ``domain=`` and ``epsilon=`` by name. Default: randomized
         response for labels, Laplace noise for numbers.
-    epsilon : float, or sequence of float
-        Exact privacy loss, independent of a paper's claim.
-    per : {"answer", "worker"}
-        Whether `epsilon` is about one answer, or all answers of a worker together.
+    total_epsilon : float, or sequence of float, optional
+        Largest exact privacy loss of all answers of a worker together, independent of a paper's
+        claim. Default: 5, or 2.2 for each answer of a worker with one or two.
+    epsilon : float, or sequence of float, optional
+        Exact privacy loss of one answer instead of `total_epsilon`.
     target : float, optional
         Desired error; ``plan.meeting`` contains the rows that reach it.
     draws : int, optional
@@ -139,26 +142,29 @@ def plan(
     >>> import quietcrowd as qc
     >>> found = plan(
     ...     tasks=100, workers=[20, 100], answers=10, domain=qc.Categorical(["no", "yes"]),
-    ...     epsilon=2.0, draws=5,
+    ...     total_epsilon=20.0, draws=5,
     ... )
     >>> few, many = found.private
     >>> few.error > many.error and many.low <= many.error <= many.high
     True
+    >>> many.useless
+    False
     """
     labels = isinstance(domain, FiniteDomain)
     if draws is None:
         draws = DRAWS_WITH_PILOT if pilot is not None else DRAWS if labels else DRAWS_OF_NUMBERS
     check_whole("draws", draws, 3)
     seed = seed_of(random_state)
-    assumption = _assumption(domain, quality, pilot, draws, seed)
+    assumption = assumed(domain, quality, pilot, draws, seed)
     if target is not None:
         check_real("target", target, 0)
-    check_choice("per", per, ("answer", "worker"))
-    sizes = _sizes(tasks, _several(workers), answers, budget)
-    makers = default_makers(domain) if mechanisms is None else known_makers(mechanisms)
-    epsilons = sorted({float(one) for one in _several(epsilon)})
+    if total_epsilon is not None and epsilon is not None:
+        raise ParameterError("planning.total-and-answer")
+    sizes = sizes_of(tasks, _several(workers), answers, budget)
+    makers = usual_makers(domain) if mechanisms is None else known_makers(mechanisms)
+    losses = _Losses.of(total_epsilon, epsilon)
     skipped: list[str] = []
-    cells = {size: _cells(makers, domain, epsilons, size, per, skipped) for size in sizes}
+    cells = {size: _cells(makers, domain, losses, size, skipped) for size in sizes}
     if not any(cells.values()):
         if not skipped:
             raise ParameterError("planning.mechanisms-empty")
@@ -178,7 +184,7 @@ def plan(
     return CampaignPlan(
         rows=tuple(rows_of(found, assumption)),
         tasks=tasks,
-        score="error_rate" if labels else "mae",
+        score=score_of(domain),
         assumed=assumption.sentence(),
         floor=assumption.floor(),
         target=target,
@@ -187,7 +193,8 @@ def plan(
     )
 
 
-def _assumption(domain: Any, quality: Any, pilot: Any, draws: int, seed: int) -> CrowdAssumption:
+def assumed(domain: Any, quality: Any, pilot: Any, draws: int, seed: int) -> CrowdAssumption:
+    """Return the assumption of a plan: `quality`, a pilot's, or the default for a domain."""
     if pilot is None:
         return assumption_for(domain, quality)
     if quality is not None:
@@ -202,7 +209,10 @@ def _several(values: Any) -> list[Any]:
     return given
 
 
-def _sizes(tasks: int, workers: list[int], answers: Any, budget: int | None) -> list[CrowdSize]:
+def sizes_of(
+    tasks: int, workers: Sequence[int], answers: Any, budget: int | None
+) -> list[CrowdSize]:
+    """Return the different sizes of a plan."""
     if budget is not None:
         if answers is not None:
             raise ParameterError("planning.answers-and-budget")
@@ -216,31 +226,59 @@ def _sizes(tasks: int, workers: list[int], answers: Any, budget: int | None) -> 
     )
 
 
+@frozen(kw_only=True)
+class _Losses:
+    """Losses to plan for; None: the default total, which depends on the number of answers."""
+
+    given: tuple[float, ...] | None
+    per: Per
+
+    @classmethod
+    def of(cls, total: Any, one: Any) -> "_Losses":
+        given = one if total is None else total
+        losses = None if given is None else tuple(sorted({float(x) for x in _several(given)}))
+        return cls(given=losses, per="worker" if one is None else "answer")
+
+    def at(self, size: CrowdSize) -> tuple[float, ...]:
+        return (usual_total(size.answers),) if self.given is None else self.given
+
+
 def _cells(
     makers: Mapping[str, Maker],
     domain: Domain,
-    epsilons: Sequence[float],
+    losses: _Losses,
     size: CrowdSize,
-    per: Per,
     skipped: list[str],
 ) -> "list[PlannedCell]":
-    method, labels = NoiseAware(), isinstance(domain, FiniteDomain)
     found = []
+    counts = {"answers": size.answers, "tasks": size.tasks}
     for name, maker in makers.items():
-        for epsilon in epsilons:
+        for epsilon in losses.at(size):
             try:
-                mechanism = mechanism_within(maker, domain, epsilon, size, per)
+                mechanism = mechanism_within(maker, domain, epsilon, losses.per, **counts)
             except ParameterError as error:
                 skipped.append(f"{name} was dropped at epsilon {epsilon:g}: {error}")
                 continue
-            if not (method.models_noise(mechanism) or method.reads_reports(mechanism.channel)):
-                skipped.append(f"{name} was dropped: the noise-aware method cannot read it")
-                break
-            if method.infers_labels(method.truth_domain(mechanism)) != labels:
-                skipped.append(f"{name} was dropped: its truths are numbers, the plan's labels")
+            if reason := why_not_planned(mechanism, domain):
+                skipped.append(f"{name} was dropped: {reason}")
                 break
             found.append(PlannedCell(name=name, mechanism=mechanism, size=size))
     return found
+
+
+def why_not_planned(mechanism: Mechanism, domain: Domain) -> str | None:
+    """Return why the error of a mechanism cannot be simulated; None if it can."""
+    method = NoiseAware()
+    if not (method.models_noise(mechanism) or method.reads_reports(mechanism.channel)):
+        return "the noise-aware method cannot read it"
+    if method.infers_labels(method.truth_domain(mechanism)) != isinstance(domain, FiniteDomain):
+        return "its truths are numbers, the plan's labels"
+    return None
+
+
+def score_of(domain: Domain) -> str:
+    """Return the kind of errors of answers in a domain."""
+    return "error_rate" if isinstance(domain, FiniteDomain) else "mae"
 
 
 @frozen(kw_only=True, eq=False)
@@ -255,23 +293,27 @@ class PlannedCell:
 def rows_of(
     found: Mapping[PlannedCell, Sequence[SimulatedError]], assumption: CrowdAssumption
 ) -> list[PlanRow]:
-    """Return the rows of a plan, size by size, with non-private answers last in each.
+    """Return the rows of a plan in the order of `found`.
 
-    `found` is in the order of the rows. Theory smooths the cells of one mechanism if they have
+    Theory smooths the cells of one mechanism if they have
     several sizes. Cells of one size are not smoothed, as their errors come from the same crowds and
     vary together.
     """
-    errors: dict[PlannedCell, ExpectedError] = {}
+    errors: dict[PlannedCell, tuple[ExpectedError, float]] = {}
     for name in dict.fromkeys(cell.name for cell in found):
         named = [cell for cell in found if cell.name == name]
         smoothed = _smoothed(named, found, assumption)
         for size in dict.fromkeys(cell.size for cell in named):
             errors.update(_of_one_size(size, smoothed, found, assumption))
-    plain = {cell.size: found[cell] for cell in found if cell.mechanism is None}
-    constants = {
-        size: sum(one.constant for one in draws) / len(draws) for size, draws in plain.items()
-    }
-    return [_row(cell, errors[cell], constants[cell.size]) for cell in found]
+    return [
+        _row(
+            cell,
+            *errors[cell],
+            sum(one.constant for one in draws) / len(draws),
+            score_of(assumption.domain),
+        )
+        for cell, draws in found.items()
+    ]
 
 
 def _smoothed(
@@ -296,33 +338,46 @@ def _of_one_size(
     smoothed: Mapping[PlannedCell, SmoothedCell],
     found: Mapping[PlannedCell, Sequence[SimulatedError]],
     assumption: CrowdAssumption,
-) -> dict[PlannedCell, ExpectedError]:
+) -> dict[PlannedCell, tuple[ExpectedError, float]]:
+    """Return expected errors of one size, each with the interval's end for 100 tasks or more."""
     cells = [cell for cell in smoothed if cell.size == size]
-    errors = expected_errors(
-        [found[cell] for cell in cells],
-        tasks=size.tasks,
-        labels=isinstance(assumption.domain, FiniteDomain),
-        uncertain=assumption.uncertain or simulated_size(assumption, size).answers != size.answers,
-        smoothed=[smoothed[cell] for cell in cells],
-        widening=assumption.widening,
+    errors, many = (
+        expected_errors(
+            [found[cell] for cell in cells],
+            tasks=tasks,
+            labels=isinstance(assumption.domain, FiniteDomain),
+            uncertain=assumption.uncertain
+            or simulated_size(assumption, size).answers != size.answers,
+            smoothed=[smoothed[cell] for cell in cells],
+            widening=assumption.widening,
+        )
+        for tasks in (size.tasks, max(size.tasks, FAIR_TASKS))
     )
-    return dict(zip(cells, errors, strict=True))
+    highs = [one.high for one in many]
+    return dict(zip(cells, zip(errors, highs, strict=True), strict=True))
 
 
-def _row(cell: PlannedCell, error: ExpectedError, constant: float) -> PlanRow:
-    losses = [
-        float("inf") if cell.mechanism is None else exact_loss(cell.mechanism, cell.size, per)
-        for per in ("answer", "worker")
-    ]
+def _row(
+    cell: PlannedCell, error: ExpectedError, many_high: float, constant: float, score: str
+) -> PlanRow:
+    size, mechanism = cell.size, cell.mechanism
+    counts = {"answers": size.answers, "tasks": size.tasks}
+    pers: tuple[Per, Per] = ("worker", "answer")
+    total, one = (
+        float("inf") if mechanism is None else exact_loss(mechanism, per, **counts) for per in pers
+    )
     return PlanRow(
         mechanism=cell.name,
-        epsilon=losses[0],
-        total_epsilon=losses[1],
-        workers=cell.size.workers,
-        answers=cell.size.answers,
+        total_epsilon=total,
+        epsilon=one,
+        workers=size.workers,
+        tasks=size.tasks,
+        answers=size.answers,
+        score=score,
         error=error.error,
         standard_error=error.standard_error,
         low=error.low,
         high=error.high,
+        many_high=many_high,
         constant=constant,
     )

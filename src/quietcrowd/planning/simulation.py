@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.domains import FiniteDomain
@@ -31,6 +31,18 @@ MANY = 200
 LEAST_WORKERS = 20
 """Smaller crowds are not reduced, as errors would depend on the few workers."""
 
+MOST_ANSWERS = 100_000
+"""Most simulated answers of a crowd, unless fewer than 50 tasks would remain."""
+
+LEAST_TASKS = 50
+
+FAIR_TASKS = 100
+"""With fewer tasks, a constant guess that knows their truths is too good to compare with."""
+
+METHOD = NoiseAware(groups=False)
+"""The server's method, without the search for copying workers: assumed crowds have none, so the
+search almost never changes an error, and it takes most of the time."""
+
 
 @frozen(kw_only=True)
 class SimulatedError:
@@ -46,19 +58,18 @@ def simulate(
     crowd: Dataset,
     mechanism: Mechanism | None,
     seed: int | Sequence[int],
-    method: FittingMethod | None = None,
+    method: FittingMethod = METHOD,
 ) -> SimulatedError:
     """Randomize a sampled crowd's answers, infer the truths, and compute the error.
 
     Callers should ignore two warnings: that the noise is simulated, and that it hides the truths.
     """
-    used = NoiseAware() if method is None else method
     answers = crowd.answers.canonical  # the order of reports
     source: Any = answers
     if mechanism is not None:
         source = mechanism.simulate(answers, random_state=np.random.default_rng(seed))
-    estimate = used.fit(source, n_jobs=1)
-    score = score_for(answers, crowd.truths, [used])
+    estimate = method.fit(source, n_jobs=1)
+    score = score_for(answers, crowd.truths, [method])
     if isinstance(score, KnownNumbers):
         apart = np.abs(score.estimated(estimate) - score.known)
         error, variance = float(apart.mean()), float(apart.var())
@@ -79,22 +90,38 @@ def simulated_size(
     """Return the size of the crowd that is simulated instead of a large one.
 
     Tasks have as many answers. Workers with more than 200 answers give fewer. If that is not
-    enough, there are fewer workers. `most_tasks` is by default 1,000 for labels, 200 for numbers.
-    It is exceeded if a worker answers more than half of the tasks, or fewer than 20 workers would
-    remain.
+    enough, there are fewer workers. `most_tasks` is by default 1,000 for labels, 200 for numbers,
+    and smaller if a crowd would have more than 100,000 answers. It is exceeded if a worker answers
+    more than half of the tasks, or fewer than 20 workers would remain.
     """
-    labels = isinstance(assumption.domain, FiniteDomain)
-    most = (MOST_LABELLED if labels else MOST_MEASURED) if most_tasks is None else most_tasks
+    most = _most_tasks(assumption) if most_tasks is None else most_tasks
     check_whole("most_tasks", most, 1)
+    most = min(most, max(LEAST_TASKS, MOST_ANSWERS * size.tasks // (size.workers * size.answers)))
+    many = min(MANY, most)
     tasks, answers = size.tasks, size.answers
-    if answers > MANY and tasks > most:
-        tasks = max(most, -(-MANY * size.tasks // size.answers))
+    if answers > many and tasks > most:
+        tasks = max(most, -(-many * size.tasks // size.answers))
         answers = max(1, round(size.answers * tasks / size.tasks))
     enough = max(most, 2 * answers, -(-LEAST_WORKERS * tasks // size.workers))
     if enough >= tasks:
         return CrowdSize(tasks=tasks, workers=size.workers, answers=answers)
     workers = max(1, round(size.workers * enough / tasks))
     return CrowdSize(tasks=enough, workers=workers, answers=answers)
+
+
+def _most_tasks(assumption: CrowdAssumption) -> int:
+    return MOST_LABELLED if isinstance(assumption.domain, FiniteDomain) else MOST_MEASURED
+
+
+def fair_tasks(assumption: CrowdAssumption, size: CrowdSize) -> int:
+    """Return the number of tasks of a constant guess: at least 100, even if fewer are simulated."""
+    return max(FAIR_TASKS, min(size.tasks, _most_tasks(assumption)))
+
+
+def guess_of(assumption: CrowdAssumption, tasks: int, draw: int, seed: int) -> float:
+    """Return the error of the best constant guess of the truths of sampled tasks."""
+    crowd = assumption.draw(CrowdSize(tasks=tasks, workers=1, answers=tasks), draw, seed)
+    return score_for(crowd.answers, crowd.truths, [METHOD]).of_constant()[0]
 
 
 def simulate_size(
@@ -109,16 +136,20 @@ def simulate_size(
 ) -> list[list[SimulatedError]]:
     """Simulate crowds of one size, each with all mechanisms and, if `plain`, non-private answers.
 
-    Crowds of one number and seed are the same. A large size is reduced by `simulated_size`. `told`
-    is called after each crowd. The result contains one list per mechanism with one entry per draw,
-    the one for non-private answers last.
+    Crowds of one number and seed are the same. A large size is reduced by `simulated_size`, but
+    constant guesses are for at least 100 tasks. `told` is called after each crowd. The result
+    contains one list per mechanism with one entry per draw, the one for non-private answers last.
     """
-    smaller = simulated_size(assumption, size)
+    smaller, fair = simulated_size(assumption, size), fair_tasks(assumption, size)
 
     def one(draw: int) -> list[SimulatedError]:
         crowd = assumption.draw(smaller, draw, seed)
         every = [*mechanisms, *[None] * plain]
-        return [simulate(crowd, mechanism, (seed, draw, 1)) for mechanism in every]
+        errors = [simulate(crowd, mechanism, (seed, draw, 1)) for mechanism in every]
+        if smaller.tasks >= fair:
+            return errors
+        constant = guess_of(assumption, fair, draw, seed)
+        return [evolve(error, constant=constant) for error in errors]
 
     found: list[list[SimulatedError]] = []
     numbers = range(draws) if isinstance(draws, int) else draws

@@ -50,7 +50,7 @@ def test_a_form_leads_to_the_command_line_that_makes_the_campaign(
         "Tasks": "40",
         "Workers": "10, 20",
         "Answers per worker": "8",
-        "ε": "1, 4",
+        "Total ε of a person": "8, 32",
         "Target error": "0.6",
     }
     for name, text in fields.items():
@@ -58,14 +58,16 @@ def test_a_form_leads_to_the_command_line_that_makes_the_campaign(
     page.get_by_role("checkbox", name="subset-selection").check()
     requester.make_plan()
     head, *rows = requester.table("Rows of the plan")
-    assert head[1:4] == ["Expected error", "Range of 9 in 10", "ε, answer"]
+    assert head[1:4] == ["Total ε", "Expected error", "Range of 9 in 10"]
     assert len(rows) == 10  # 2 mechanisms, 2 epsilons and 2 sizes; and 2 in plain
     assert any("reaches the target" in row[0] for row in rows)
     assert page.locator("#plan-plot polyline").count() == 2
-    assert page.locator("#plan-plot").get_by_text("ε of one answer").count() == 1
+    assert page.locator("#plan-plot").get_by_text("total ε of a person").count() == 1
     assert not page.evaluate(WIDE)
     words = chosen_command(requester, "subset-selection", 1)
-    assert "8 answers of a worker 32; δ" in page.locator("#plan-loss").inner_text()
+    told = page.locator("#plan-loss").inner_text()
+    assert "With 10 people, 40 questions (8 for each person) and a total of ε = 32" in told
+    assert "at most ε = 4; δ = 0" in told
     (tmp_path / "tasks.csv").write_text("task,a\n" + "".join(f"t{n},{n}\n" for n in range(40)))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("QUIETCROWD_KEY", desk.key)
@@ -110,9 +112,9 @@ def test_a_campaign_fills_the_form(person, desk):
     assert "defaults for others" in requester.page.locator("#plan-status").inner_text()
     shown = {
         name: requester.page.get_by_role("textbox", name=name, exact=True).input_value()
-        for name in ("Lowest answer", "Highest answer", "Tasks", "Workers", "ε")
+        for name in ("Lowest answer", "Highest answer", "Tasks", "Workers", "Total ε of a person")
     }
-    assert list(shown.values()) == ["-5", "5", "4", "30", "0.5,1,2,3,4"]
+    assert list(shown.values()) == ["-5", "5", "4", "30", "2,5,10,12,20"]
     checked = requester.page.get_by_role("checkbox", checked=True)
     assert [one.get_attribute("value") for one in checked.all()] == ["laplace"]
     requester.make_plan()

@@ -108,7 +108,6 @@ def test_a_campaign_from_the_first_command_to_the_last(run, at_desk, server, tmp
             ("campaign", "create", "T", "--tasks", "none.csv", "--labels", "no,yes"),
             "there is no such file",
         ),
-        (("campaign", "create", "T", "--tasks", "none.csv", "--labels", "no"), "at least 2|2 to"),
         (
             ("admin", "backup", "copy.db", "--database", "sqlite:///none.db"),
             "none.db does not exist",
@@ -325,7 +324,7 @@ def test_a_note_tells_what_a_file_of_tasks_was_taken_for(run, at_desk, tmp_path,
     assert at_desk
     (tmp_path / "t.csv").write_text(table)
     words = ("--tasks", tmp_path / "t.csv", "--labels", "no,yes")
-    assert run("campaign", "create", "T", *words, *WORDS)[2].strip() == told
+    assert run("campaign", "create", "T", *words, *WORDS)[2].splitlines()[-1] == told
 
 
 def test_tasks_that_differ_in_numbers_alone_are_told_unless_declared(run, at_desk, tmp_path):
@@ -480,7 +479,7 @@ def test_columns_that_are_named_are_what_workers_see(run, at_desk, tmp_path):
         "--task-column",
         "Picture ID",
     )
-    assert (status, errors.strip()) == (
+    assert (status, errors.splitlines()[-1]) == (
         0,
         "2 tasks, named by Picture ID: p7, p8; 0 with known truths; workers see: guess, rater",
     )

@@ -17,6 +17,7 @@ from quietcrowd.campaign.protocol.fields import (
     InviteToken,
     JoinMode,
     JsonObject,
+    Number,
     Request,
     Retention,
     State,
@@ -38,7 +39,20 @@ class CampaignDraft(Request):
 
     title: Title
     description: Description = ""
-    mechanism: JsonObject = Field(description="In the format of `Mechanism.to_dict`.")
+    domain: JsonObject | None = Field(
+        default=None,
+        description="Possible answers, in the format of `Domain.to_dict`. The campaign gets the "
+        "default mechanism for them, with the loss `total_epsilon`.",
+    )
+    total_epsilon: Number | None = Field(
+        default=None,
+        description="With `domain`: largest privacy loss of all answers of a worker. Null: 5, or "
+        "2.2 per answer for one or two. It requires `answers_per_participant`.",
+    )
+    mechanism: JsonObject | None = Field(
+        default=None,
+        description="For experts, instead of `domain`: in the format of `Mechanism.to_dict`.",
+    )
     method: JsonObject | None = Field(
         default=None,
         description="In the format of `method.to_dict`; null: noise-aware if it supports the "

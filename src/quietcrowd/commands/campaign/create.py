@@ -3,10 +3,11 @@
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from quietcrowd.accounting.equal_loss import mechanism_within, usual_total
 from quietcrowd.campaign.terms.configuration import check_as_of
 from quietcrowd.campaign.terms.promises import (
     ANYONE,
@@ -17,6 +18,7 @@ from quietcrowd.campaign.terms.promises import (
     Allotment,
     AllotmentKind,
 )
+from quietcrowd.campaign.terms.settings import MAX_REPORTS
 from quietcrowd.campaign.terms.tasks import TaskColumns, TaskRow
 from quietcrowd.commands import options
 from quietcrowd.commands.campaign.client import OnServer, checked, deleting_on_failure
@@ -29,19 +31,25 @@ from quietcrowd.commands.campaign.tasks import (
 )
 from quietcrowd.commands.choices import (
     METHODS_LISTED,
-    Privacy,
     choose_mechanism,
     choose_method,
+    mechanism_option,
     method_option,
 )
-from quietcrowd.commands.declare import argument, command, option, option_group
-from quietcrowd.commands.makers import BestMechanism, TwoLayerChoice
+from quietcrowd.commands.declare import argument, command, command_line, option, option_group
+from quietcrowd.commands.makers import BestMechanism, TwoLayerChoice, sized_maker
 from quietcrowd.commands.options import PossibleAnswers
-from quietcrowd.commands.printing import note, print_no_signal
+from quietcrowd.commands.printing import Working, counted, note, print_no_signal
+from quietcrowd.commands.ways_out import ways_out
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats.platforms.label_studio_config import read_label_config
 from quietcrowd.mechanisms import Mechanism
+from quietcrowd.privacy.guarantee import show_loss
+from quietcrowd.validation import check_positive
+
+if TYPE_CHECKING:
+    from quietcrowd.planning.case import Case
 
 
 class Assignment(StrEnum):
@@ -56,17 +64,46 @@ class Assignment(StrEnum):
         return "random" if self is Assignment.EVENLY else "suggested"
 
 
+@option_group("Privacy")
+class PersonalPrivacy:
+    """Options for the privacy loss of a person, and the mechanism."""
+
+    total_epsilon: float | None = option(
+        metavar="NUMBER",
+        help="Largest privacy loss of all answers of a person. Default: 5, or 2.2 per answer for "
+        "one or two.",
+        default=None,
+    )
+    epsilon: float | None = option(
+        "--epsilon",
+        "-e",
+        metavar="NUMBER",
+        help="For experts: privacy loss of one answer, as claimed, instead of --total-epsilon.",
+        default=None,
+    )
+    mechanism: str = mechanism_option(default="one-layer")
+
+
 @option_group("Workers")
 class WorkerOptions:
     """Options for the number of workers and of their answers."""
 
+    people: int | None = option(
+        min=1,
+        metavar="NUMBER",
+        help="Expected number of workers, to predict the result. Default: --max-workers.",
+        default=None,
+    )
+    anyway: bool = option(
+        help="Create the campaign even if its result is as good as guessing.", default=False
+    )
     max_answers: int | None = option(
         min=1, metavar="NUMBER", help="Maximum number of answers per worker.", default=None
     )
     answers_per_worker: int | None = option(
         min=1,
         metavar="NUMBER",
-        help="Number of tasks assigned to each worker, instead of --max-answers.",
+        help="Number of questions for each person, instead of --max-answers. Default: all.",
         default=None,
     )
     assign: Assignment | None = option(
@@ -119,14 +156,15 @@ class Promises:
 
 
 @command(epilog=METHODS_LISTED)
-class Create(Privacy, PossibleAnswers, WorkerOptions, Promises, OnServer):
+class Create(PersonalPrivacy, PossibleAnswers, WorkerOptions, Promises, OnServer):
     """Create a draft with tasks and print its id.
 
-    A note describes how the file was read. With -m two-layer, epsilon bounds the privacy loss of
-    one answer if a worker gives the maximum number of answers. The smallest flip probability
-    follows from this bound, unless you set it, as in two-layer:low=0.
+    First it predicts the result for --people, and stops if that is as good as guessing. A note
+    describes how the file was read. With -m two-layer, --epsilon bounds the privacy loss of one
+    answer if a worker gives the maximum number of answers.
 
-    Example: quietcrowd campaign create Birds --tasks birds.csv --labels no,yes -e 1
+    Example: quietcrowd campaign create Birds --tasks birds.csv --labels no,yes --people 200
+    --total-epsilon 5 --answers-per-worker 3
     --requester "Bird group" --contact birds@example.org --purpose "A map of birds"
 
     Example: quietcrowd campaign create Birds --tasks birds.csv --labels no,yes
@@ -181,32 +219,24 @@ class Create(Privacy, PossibleAnswers, WorkerOptions, Promises, OnServer):
         help="Let devices keep unsent answers. Default: only with invites.",
         default=None,
     )
-    planned: bool = option(
-        "--plan",
-        help="First print the expected error with --max-workers, as quietcrowd plan does.",
-        default=False,
-    )
 
     def run(self) -> None:
         """Create the draft and print its id."""
         self._check()
         body, written, chosen = self._body(), self._rows, self._chosen
+        print_no_signal(chosen)
         if self.answers_per_worker is not None:
             kind = body["allotment"]
             Allotment.of(
                 kind, mechanism=self._chosen, answers=self.answers_per_worker, tasks=len(written)
             )
-        if self.planned:
-            from quietcrowd.commands.plan_table import print_expected_errors
-
-            size = {"workers": self.max_workers, "answers": self._most}
-            print_expected_errors(chosen, self.mechanism, tasks=len(written), **size)
         images, rows = TaskImages.read(self.tasks, written)
+        self._print_loss()
+        self._check_result()
         made = self._send(body, images, rows)
         note(summarize_tasks(rows))
         if images.contents:
             note(images.summary)
-        print_no_signal(chosen)
         print_alike_tasks(rows, chosen, self._most, linked=self.max_linked)
         _print_promises(body)
         typer.echo(made)
@@ -216,6 +246,8 @@ class Create(Privacy, PossibleAnswers, WorkerOptions, Promises, OnServer):
             check_as_of(self.as_of)
         if self.max_answers is not None and self.answers_per_worker is not None:
             raise ParameterError("commands.answers-option-missing")
+        if self.total_epsilon is not None and self.epsilon is not None:
+            raise ParameterError("commands.total-and-answer")
         if self.assign is not None and self.answers_per_worker is None:
             raise ParameterError("commands.assign-needs-answers-per-worker")
 
@@ -244,19 +276,101 @@ class Create(Privacy, PossibleAnswers, WorkerOptions, Promises, OnServer):
     def _rows(self) -> list[TaskRow]:
         return self._file.rows(self._domain, self._columns)
 
+    @property
+    def _counts(self) -> dict[str, int]:
+        """Most answers of a person, and the number of tasks."""
+        tasks = len(self._rows)
+        return {"answers": max(1, min(self._most or tasks, tasks, MAX_REPORTS)), "tasks": tasks}
+
+    @property
+    def _total(self) -> float:
+        total = self.total_epsilon
+        return usual_total(self._counts["answers"]) if total is None else total
+
+    @cached_property
+    def _maker(self) -> Any:
+        _, maker = choose_mechanism(self.mechanism)
+        if isinstance(maker, BestMechanism):
+            people, tasks = self.people or self.max_workers, len(self._rows)
+            return maker.for_campaign(tasks=tasks, workers=people, answers=self._most)
+        return maker
+
     @cached_property
     def _chosen(self) -> Mechanism:
-        domain = self._domain
-        _, maker = choose_mechanism(self.mechanism)
-        most = self._most
+        domain, maker, counts = self._domain, self._maker, self._counts
+        if self.epsilon is not None:
+            open_low = TwoLayerChoice.of(maker)
+            if open_low is not None:
+                maker = TwoLayerChoice(open_low, counts["answers"])
+            made: Mechanism = maker(domain=domain, epsilon=self.epsilon)
+            return made
         if isinstance(maker, BestMechanism):
-            count = len(self._rows)
-            maker = maker.for_campaign(tasks=count, workers=self.max_workers, answers=most)
-        open_low = TwoLayerChoice.of(maker)
-        if open_low is not None:
-            count = len(self._rows)
-            maker = TwoLayerChoice(open_low, count if most is None else min(most, count))
-        return maker(domain=domain, epsilon=self.epsilon)
+            check_positive("--total-epsilon", self._total)
+            return maker(domain=domain, epsilon=(1 - 1e-9) * self._total / counts["answers"])
+        return mechanism_within(sized_maker(maker), domain, self._total, "worker", **counts)
+
+    def _print_loss(self) -> None:
+        """Print the privacy loss of a person, all answers first."""
+        counts = self._counts
+        guarantee = self._chosen.guarantee(**counts)
+        losses = guarantee.tail or guarantee
+        chance = "" if guarantee.tail is None else " with high probability"
+        note(
+            f"The total privacy loss of a person is at most ε = {show_loss(losses.total_epsilon)}"
+            f"{chance}, for {counted(counts['answers'], 'answer')} of at most ε = "
+            f"{show_loss(losses.epsilon)} each."
+        )
+
+    def _check_result(self) -> None:
+        """Print the predicted result; refuse one as good as guessing."""
+        from quietcrowd.planning.case import in_theory
+
+        people = self.people or self.max_workers
+        try:
+            case = self._case(people or 1)
+        except ParameterError as error:
+            note(f"The result cannot be predicted: {error}.")
+            return
+        if people is None:
+            fewest = in_theory(case)
+            least = "" if fewest is None else f" To beat a guess takes about {fewest:,} in theory."
+            note(f"The quality of the result depends on the number of people: set --people.{least}")
+            return
+        with Working("simulated crowds"):
+            row = case.row()
+        note(row.verdict)
+        if row.useless and not self.anyway:
+            note("Ways to a better result:")
+            for told, line in ways_out(case, self._line):
+                note(f"- {told}" + (f"\n  {line}" if line else ""))
+            raise ParameterError("commands.as-good-as-guessing")
+
+    def _case(self, people: int) -> "Case":
+        from quietcrowd.planning import CrowdSize
+        from quietcrowd.planning.case import make_case
+        from quietcrowd.planning.crowd_assumption import assumption_for
+
+        maker = self._maker
+        return make_case(
+            assumption=assumption_for(self._domain),
+            name=self.mechanism,
+            maker=type(self._chosen).from_claimed_epsilon
+            if isinstance(maker, BestMechanism)
+            else sized_maker(maker),
+            size=CrowdSize(workers=people, **self._counts),
+            total=self._total if self.epsilon is None else None,
+            epsilon=None,
+            given=self._chosen,
+        )
+
+    def _line(self, **changed: Any) -> str:
+        if "people" in changed and self.people is None:
+            changed["max_workers"] = None
+        if "answers_per_worker" in changed:
+            changed["max_answers"] = None
+        if "answers_per_worker" in changed or "total_epsilon" in changed:
+            changed["epsilon"] = None
+        return command_line(self, "campaign create", **changed)
 
     def _body(self) -> dict[str, Any]:
         handed_out = self.assign or Assignment.EVENLY

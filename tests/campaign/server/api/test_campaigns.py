@@ -20,6 +20,37 @@ def test_a_draft_says_where_it_is(desk):
     assert desk.client.get(f"/campaigns/{made['id']}").json() == made
 
 
+def test_the_mechanism_follows_from_a_total_and_the_number_of_answers(desk):
+    asked = {"title": "Birds", "domain": YES_NO.to_dict(), "answers_per_participant": 4}
+    for total, expected in ((3.0, 0.75), (None, 1.25)):
+        made = desk.client.post("/campaigns", json={**asked, "total_epsilon": total})
+        held = Mechanism.from_dict(made.raise_for_status().json()["mechanism"])
+        assert 0.999 * expected < held.epsilon <= expected
+        assert held.guarantee(answers=4).total_epsilon <= 4 * expected
+
+
+@pytest.mark.parametrize(
+    ("changed", "pointer"),
+    [
+        ({"domain": None}, "/domain"),
+        ({"domain": {"kind": "secret"}}, "/domain"),
+        ({"domain": {"kind": "categorical", "labels": ["secret"]}}, "/"),
+        ({"answers_per_participant": None}, "/answers_per_participant"),
+        ({"total_epsilon": 0}, "/total_epsilon"),
+        ({"total_epsilon": -5}, "/total_epsilon"),
+        ({"total_epsilon": "secret"}, "/total_epsilon"),
+        ({"mechanism": MECHANISM}, "/domain"),
+        ({"mechanism": MECHANISM, "domain": None}, "/total_epsilon"),
+    ],
+)
+def test_a_total_that_cannot_be_is_refused(desk, changed, pointer):
+    asked = {"title": "B", "domain": YES_NO.to_dict(), "answers_per_participant": 4}
+    refused = desk.client.post("/campaigns", json={**asked, "total_epsilon": 3, **changed})
+    [error] = check_problem(refused, 422, "validation")["errors"]
+    assert error["pointer"].startswith(pointer)
+    assert "secret" not in refused.text
+
+
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_every_mechanism_can_be_chosen(desk, name):
     made = desk.client.get(f"/campaigns/{desk.campaign(MECHANISMS[name])}").json()

@@ -5,19 +5,24 @@ import sys
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.campaign.server.api.plans import EPSILONS, LABELS, NUMBERS, PlanDocument, PlanOrder
+from quietcrowd.campaign.server.api.plans import LABELS, NUMBERS, PlanDocument, PlanOrder
 from quietcrowd.campaign.server.jobs import plan_process
 from quietcrowd.campaign.server.jobs.plan_process import RejectedOrderError, planned
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.planning import plan
-from quietcrowd.planning.planner import DEFAULT_EPSILONS
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.QuietcrowdWarning"),
 ]
 
-ORDER = {"labels": ["no", "yes"], "tasks": 40, "workers": [10], "answers": [8], "epsilon": [1.0]}
+ORDER = {
+    "labels": ["no", "yes"],
+    "tasks": 40,
+    "workers": [10],
+    "answers": [8],
+    "total_epsilon": [8],
+}
 NUMERIC = {**ORDER, "labels": None, "between": [0, 10]}
 
 
@@ -29,14 +34,14 @@ def ordered(**changes):
 @pytest.mark.nightly
 def test_a_plan_is_that_of_the_library():
     crowd = {"accuracy": 0.9, "guessers": 0, "truths": [0.7, 0.3]}
-    found = planned(ordered(workers=[10, 20], epsilon=[4.0, 1.0], target=0.3, crowd=crowd))
+    found = planned(ordered(workers=[10, 20], total_epsilon=[32, 8], target=0.3, crowd=crowd))
     same = plan(
         tasks=40,
         workers=[10, 20],
         answers=8,
         domain=qc.Categorical(["no", "yes"]),
         quality=crowd,
-        epsilon=[1.0, 4.0],
+        total_epsilon=[8, 32],
         target=0.3,
     )
     document = PlanDocument.model_validate(found)
@@ -45,25 +50,21 @@ def test_a_plan_is_that_of_the_library():
     ]
     assert (document.assumed, document.draws) == (same.assumed, same.draws)
     assert [one.meets for one in document.rows] == [one in same.meeting for one in same.rows]
-    assert [one.claimed_epsilon for one in document.rows] == [1.0, 4.0, None] * 2
+    assert [one.verdict for one in document.rows] == [one.verdict for one in same.rows]
+    assert [one.useless for one in document.rows] == [
+        one.private and one.useless for one in same.rows
+    ]
     assert {one.meets for one in document.rows} == {True, False}
 
 
-@pytest.mark.grid
-@pytest.mark.parametrize("per", ["answer", "worker"])
-def test_the_epsilon_to_create_a_campaign_with_gives_the_mechanism_of_the_row(per):
-    found = planned(ordered(mechanisms=["two-layer", "one-layer"], epsilon=[16.0], per=per))
-    rows = [one for one in found["rows"] if one["private"]]
-    assert {one["mechanism"] for one in rows} == {"two-layer", "one-layer"}
-    for row in rows:
-        kind = Mechanism.registry()[row["mechanism"]]
-        domain = qc.Categorical(["no", "yes"])
-        made = kind.from_claimed_epsilon(domain=domain, epsilon=row["claimed_epsilon"])
-        guarantee = made.guarantee(answers=8, tasks=40)
-        assert (guarantee.epsilon, guarantee.total_epsilon) == (
-            row["epsilon"],
-            row["total_epsilon"],
-        )
+@pytest.mark.parametrize("least", ["people", "questions", "total"])
+def test_a_search_finds_a_row_that_a_plan_gives_again(least):
+    [row] = planned(ordered(workers=[60], answers=None, total_epsilon=[5], least=least))["rows"]
+    assert not row["useless"]
+    sizes = {"workers": [row["workers"]], "answers": [row["answers"]]}
+    again = planned(ordered(**sizes, total_epsilon=[round(row["total_epsilon"], 3)]))["rows"][0]
+    assert again == row
+    assert PlanDocument.model_validate(planned(ordered(workers=None, least="people"))).rows
 
 
 @pytest.mark.nightly
@@ -72,7 +73,7 @@ def test_mechanisms_that_are_offered_are_those_that_can_be_planned_with():
         every = sorted({*Mechanism.registry(), *offered})
         found = {}
         for place in range(0, len(every), 8):
-            asked = {**order, "mechanisms": every[place : place + 8], "epsilon": [8.0]}
+            asked = {**order, "mechanisms": every[place : place + 8], "total_epsilon": [64]}
             try:
                 rows = planned(ordered(**asked))["rows"]
             except RejectedOrderError:
@@ -80,7 +81,6 @@ def test_mechanisms_that_are_offered_are_those_that_can_be_planned_with():
             found |= {row["mechanism"]: row for row in rows if row["private"]}
         assert found.keys() == set(offered)
         assert planned(ordered(**order))["rows"][0]["mechanism"] == offered[0]
-    assert EPSILONS == DEFAULT_EPSILONS
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,16 @@ def test_mechanisms_that_are_offered_are_those_that_can_be_planned_with():
         ({"answers": [41]}, "/answers", "got answers=41, tasks=40"),
         ({"mechanisms": ["laplce"]}, "/mechanisms", "did you mean"),
         ({"mechanisms": ["laplace"]}, "/mechanisms", "laplace was dropped"),
-        ({"epsilon": [1, 0]}, "/epsilon", "epsilon must be above 0"),
+        ({"total_epsilon": [1, 0]}, "/total_epsilon", "epsilon must be above 0"),
+        ({"total_epsilon": [-1]}, "/total_epsilon", "epsilon must be a finite number, at least 0"),
+        ({"total_epsilon": None, "epsilon": [0]}, "/epsilon", "epsilon must be above 0"),
+        ({"epsilon": [1]}, "/epsilon", "use total_epsilon or epsilon, not both"),
+        ({"workers": None}, "/workers", "required unless least is people"),
+        ({"workers": None, "least": "total"}, "/workers", "required unless least is people"),
+        ({"workers": [5, 9], "least": "total"}, "/workers", "must be one number"),
+        ({"total_epsilon": [1, 2], "least": "people"}, "/total_epsilon", "must be one number"),
+        ({"total_epsilon": [0.001], "least": "people"}, "/least", "no number of people suffices"),
+        ({"least": "people", "target": 0.01}, "/mechanisms", "about 0.1 stays"),
         ({"target": -1}, "/target", "target must be a finite number, at least 0; got -1"),
         (
             {"crowd": {"accuracy": 2}},
@@ -107,7 +116,7 @@ def test_mechanisms_that_are_offered_are_those_that_can_be_planned_with():
         ({"crowd": {"spread": 1}}, "/crowd/guessers", "spread"),
         ({"tasks": 2000, "workers": [200_000]}, "/workers", "The limit of a server is 200,000"),
         (
-            {"tasks": 1000, "workers": [100], "answers": [900], "epsilon": [*range(1, 13)]}
+            {"tasks": 1000, "workers": [100], "answers": [900], "total_epsilon": [*range(1, 13)]}
             | {"mechanisms": ["one-layer", "subset-selection", "optimal", "two-layer"]},
             "/epsilon",
             "The limit of a server is 4,000,000",

@@ -11,6 +11,7 @@ import pyarrow as pa
 from fastapi import APIRouter, Header, Query, Response
 from sqlalchemy import Connection, insert, select
 
+from quietcrowd.accounting.equal_loss import mechanism_within, usual_makers, usual_total
 from quietcrowd.campaign.protocol.campaign_documents import (
     CampaignChange,
     CampaignDocument,
@@ -57,6 +58,7 @@ from quietcrowd.campaign.terms.images import named_images
 from quietcrowd.campaign.terms.promises import PROMISED
 from quietcrowd.campaign.terms.settings import MAX_ITERATIONS, PREFIX
 from quietcrowd.campaign.terms.tokens import new_id
+from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.mechanisms import Mechanism
 
@@ -77,6 +79,34 @@ _FIXED = frozenset(
 
 def _invalid(member: str, message: str) -> ProblemError:
     return broken_rule(f"/{member}", member, message)
+
+
+def _drafted_mechanism(draft: CampaignDraft) -> Mechanism:
+    """Return the mechanism of a draft: the described one, or the default one within a total."""
+    if draft.mechanism is not None:
+        for member in ("domain", "total_epsilon"):
+            if getattr(draft, member) is not None:
+                raise _invalid(member, "Use mechanism, or domain and total_epsilon, not both.")
+        return _read_mechanism(draft.mechanism)
+    if draft.domain is None:
+        raise _invalid("domain", "Use domain and total_epsilon, or mechanism.")
+    answers = draft.answers_per_participant
+    if answers is None:
+        raise _invalid(
+            "answers_per_participant",
+            "It is required with domain, because a total is divided by the number of answers.",
+        )
+    total = usual_total(answers) if draft.total_epsilon is None else draft.total_epsilon
+    try:
+        domain = Domain.from_dict(draft.domain)
+        [maker] = usual_makers(domain).values()
+    except UNREADABLE:
+        raise _invalid("domain", "It must be in the format of domain.to_dict.") from None
+    try:
+        made = mechanism_within(maker, domain, total, "worker", answers=answers, tasks=answers)
+    except ParameterError as error:
+        raise _invalid("total_epsilon", str(error)) from None
+    return _read_mechanism(made.to_dict())
 
 
 def _read_mechanism(described: dict[str, Any]) -> Mechanism:
@@ -171,8 +201,11 @@ def _one(connection: Connection, campaign: bytes, response: Response) -> Campaig
 def create_campaign(
     draft: CampaignDraft, requester: Requester, service: ServiceOf, response: Response
 ) -> CampaignDocument:
-    """Create a draft. Its mechanism cannot be changed."""
-    mechanism = _read_mechanism(draft.mechanism)
+    """Create a draft. Its mechanism cannot be changed.
+
+    It follows from the total privacy loss of a worker and the number of their answers.
+    """
+    mechanism = _drafted_mechanism(draft)
     method, method_text = _read_method(draft.method)
     if method is not None:
         _check_fit(method, mechanism)
@@ -182,7 +215,7 @@ def create_campaign(
     campaign = new_id()
     keeps = draft.join_mode == "invite" if draft.drafts is None else draft.drafts
     row = {
-        **draft.model_dump(exclude={"requester"}),
+        **draft.model_dump(exclude={"requester", "domain", "total_epsilon"}),
         "drafts": int(keeps),
         "id": campaign,
         "requester_id": requester,

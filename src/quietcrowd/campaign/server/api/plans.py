@@ -17,6 +17,8 @@ MOST_SIZES, MOST_EPSILONS, MOST_MECHANISMS, MOST_LABELS = 8, 12, 8, 64
 
 Label: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 Sizes: TypeAlias = Annotated[list[Whole], Field(min_length=1, max_length=MOST_SIZES)]
+Losses: TypeAlias = Annotated[list[Number], Field(min_length=1, max_length=MOST_EPSILONS)]
+Least: TypeAlias = Literal["people", "questions", "total"]
 
 
 class CrowdOrder(Request):
@@ -63,19 +65,32 @@ class PlanOrder(Request):
         default=None, description="Lowest and highest possible answer."
     )
     tasks: Whole
-    workers: Sizes = Field(description="Numbers of workers; each is planned separately.")
+    workers: Sizes | None = Field(
+        default=None,
+        description="Numbers of workers; each is planned separately. Null only with `least`: "
+        "`people`.",
+    )
     answers: Sizes | None = Field(
         default=None, description="Answers per worker; null: one to every task."
+    )
+    total_epsilon: Losses | None = Field(
+        default=None,
+        description="Largest privacy losses of all answers of a worker. Null: 5, or 2.2 per answer "
+        "for one or two answers.",
     )
     mechanisms: Annotated[list[Label], Field(min_length=1, max_length=MOST_MECHANISMS)] | None = (
         Field(default=None, description="Names of mechanisms; null: the default.")
     )
-    epsilon: Annotated[list[Number], Field(min_length=1, max_length=MOST_EPSILONS)]
-    per: Literal["answer", "worker"] = Field(
-        default="answer",
-        description="Whether epsilon is the loss of one answer, or of all answers of a worker.",
+    epsilon: Losses | None = Field(
+        default=None, description="Losses of one answer, instead of `total_epsilon`."
     )
     target: Number | None = Field(default=None, description="Target of the expected error.")
+    least: Least | None = Field(
+        default=None,
+        description="Returns one row: with the fewest people or the least total that beat a guess, "
+        "or reach the target; or with the number of questions per person that has the least error. "
+        "All other members then have at most one number.",
+    )
     crowd: CrowdOrder = CrowdOrder()
 
 
@@ -83,11 +98,10 @@ class PlanRowDocument(BaseModel):
     """The expected error of one mechanism, at one epsilon, with one crowd."""
 
     mechanism: str = Field(description="Its name; none: non-private answers.")
-    epsilon: float | None = Field(description="Maximum privacy loss of one answer; null: no limit.")
-    total_epsilon: float | None = Field(description="Privacy loss of all answers of a worker.")
-    claimed_epsilon: float | None = Field(
-        description="The epsilon with which a new campaign has this mechanism."
+    total_epsilon: float | None = Field(
+        description="Maximum privacy loss of all answers of a worker; null: no limit."
     )
+    epsilon: float | None = Field(description="Maximum privacy loss of one answer.")
     workers: int
     answers: int = Field(description="Answers per worker.")
     error: float = Field(description="Expected error.")
@@ -96,7 +110,11 @@ class PlanRowDocument(BaseModel):
     high: float
     constant: float = Field(description="Expected error of the best constant guess.")
     private: bool
-    useless: bool = Field(description="Whether a constant guess is as accurate.")
+    useless: bool = Field(
+        description="Whether the result is as good as guessing: with 100 tasks or more, whether "
+        "`high` reaches `constant`."
+    )
+    verdict: str = Field(description="What to expect, next to a guess, in words.")
     meets: bool = Field(description="Whether the expected error is at most the target.")
 
 
@@ -119,7 +137,7 @@ class PlanningLimits(BaseModel):
 
     labels: list[str] = Field(description="Mechanisms for labels and levels, the default first.")
     numbers: list[str] = Field(description="Mechanisms for numbers, the default first.")
-    epsilon: list[float] = Field(description="The defaults.")
+    total_epsilon: list[float] = Field(description="Totals to start from.")
     seconds: float = Field(description="Time limit of a plan, and of its wait for other plans.")
 
 
@@ -129,8 +147,7 @@ LABELS = ("one-layer", "subset-selection", "optimal", "two-layer")
 NUMBERS = ("laplace:fill=none", "laplace", "duchi", "hybrid", "piecewise")
 """Mechanisms that plans and campaigns support; the default first."""
 
-EPSILONS = (0.5, 1.0, 2.0, 4.0)
-"""Same as in `quietcrowd plan`, which requires more imports than a server needs."""
+TOTALS = (2.0, 5.0, 10.0, 20.0)
 
 
 @router.get("", responses=documented("credential"))
@@ -142,7 +159,7 @@ async def planning_limits(
     return PlanningLimits(
         labels=list(LABELS),
         numbers=list(NUMBERS),
-        epsilon=list(EPSILONS),
+        total_epsilon=list(TOTALS),
         seconds=service.plans.longest,
     )
 

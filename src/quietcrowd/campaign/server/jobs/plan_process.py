@@ -13,15 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from attrs import define, field
-
+from quietcrowd.accounting.equal_loss import Maker, usual_makers
 from quietcrowd.domains import Categorical, Domain, Interval, Ordinal
 from quietcrowd.exceptions import ParameterError, QuietcrowdError, QuietcrowdWarning
-from quietcrowd.mechanisms import Mechanism
 from quietcrowd.planning import CampaignPlan, CrowdAssumption, CrowdSize, PlanRow, PublicFacts, plan
+from quietcrowd.planning.case import best_questions, case_of, fewest_people, least_total
 from quietcrowd.planning.crowd_assumption import assumption_for
-from quietcrowd.planning.equal_loss import Maker
-from quietcrowd.planning.planner import default_makers, known_makers
+from quietcrowd.planning.planner import known_makers
 from quietcrowd.planning.simulation import simulated_size
 from quietcrowd.validation import check_real
 
@@ -52,25 +50,7 @@ def _about(pointer: str, *names: str) -> Iterator[None]:
         raise RejectedOrderError(place, str(error)) from None
 
 
-@define
-class _NotingMaker:
-    maker: Maker
-    made: list[tuple[Mechanism, float]] = field(factory=list)
-
-    def __call__(self, *, domain: Domain, epsilon: float) -> Mechanism:
-        mechanism = self.maker(domain=domain, epsilon=epsilon)
-        self.made.append((mechanism, epsilon))
-        return mechanism
-
-    def claim_of(self, row: PlanRow, tasks: int) -> float:
-        """Return the epsilon from which a row's mechanism was made, found by its privacy loss."""
-        for mechanism, claim in self.made:
-            guarantee = mechanism.guarantee(answers=row.answers, tasks=tasks)
-            if (guarantee.epsilon, guarantee.total_epsilon) == (row.epsilon, row.total_epsilon):
-                return claim
-        raise ParameterError(
-            "campaign.no-mechanism-for-epsilon", mechanism=row.mechanism, epsilon=row.epsilon
-        )
+_SEARCHES = {"people": fewest_people, "questions": best_questions, "total": least_total}
 
 
 def planned(order: Mapping[str, Any]) -> dict[str, Any]:
@@ -79,34 +59,71 @@ def planned(order: Mapping[str, Any]) -> dict[str, Any]:
     crowd = {name: value for name, value in order["crowd"].items() if value is not None}
     with _about("/crowd/guessers", *order["crowd"]):
         assumption = assumption_for(domain, crowd)
+    least, workers = order["least"], order["workers"]
+    if workers is None:
+        if least != "people":
+            raise RejectedOrderError("/workers", "required unless least is people")
+        workers = [1]
     each = [order["tasks"]] if order["answers"] is None else order["answers"]
     with _about("/answers", "tasks", "workers"):
         sizes = [
-            CrowdSize(tasks=order["tasks"], workers=workers, answers=answers)
+            CrowdSize(tasks=order["tasks"], workers=people, answers=answers)
             for answers in dict.fromkeys(each)
-            for workers in dict.fromkeys(order["workers"])
+            for people in dict.fromkeys(workers)
         ]
     makers = _makers(domain, order["mechanisms"])
-    for epsilon in order["epsilon"]:
-        with _about("/epsilon"):
-            PublicFacts(domain=domain, epsilon=epsilon)
+    _check_losses(domain, order)
     if order["target"] is not None:
         with _about("/target"):
             check_real("target", order["target"], 0)
-    _require_bounded(assumption, sizes, len(makers) * len(set(order["epsilon"])))
+    losses = order["total_epsilon"] or order["epsilon"] or [None]
+    _require_bounded(assumption, sizes, len(makers) * len(set(losses)))
+    asked = {
+        **{name: order[name] for name in ("tasks", "answers", "total_epsilon", "epsilon")},
+        "workers": workers,
+        "domain": domain,
+        "quality": assumption,
+        "mechanisms": makers,
+        "target": order["target"],
+    }
+    if least is None:
+        with _about("/mechanisms"):
+            return _document(plan(**asked))
+    several = [name for name in _SINGLE if len(order[name] or ()) > 1]
+    if several:
+        raise RejectedOrderError(f"/{several[0]}", "with least, it must be one number or name")
+    return _least(least, asked)
+
+
+_SINGLE = ("workers", "answers", "mechanisms", "total_epsilon", "epsilon")
+
+
+def _check_losses(domain: Domain, order: Mapping[str, Any]) -> None:
+    if order["total_epsilon"] is not None and order["epsilon"] is not None:
+        raise RejectedOrderError("/epsilon", "use total_epsilon or epsilon, not both")
+    for name in ("total_epsilon", "epsilon"):
+        for epsilon in order[name] or ():
+            with _about(f"/{name}"):
+                PublicFacts(domain=domain, epsilon=epsilon)
+
+
+def _least(what: str, asked: Mapping[str, Any]) -> dict[str, Any]:
     with _about("/mechanisms"):
-        found = plan(
-            tasks=order["tasks"],
-            workers=order["workers"],
-            answers=order["answers"],
-            domain=domain,
-            quality=assumption,
-            mechanisms=makers,
-            epsilon=order["epsilon"],
-            per=order["per"],
-            target=order["target"],
-        )
-    return _document(found, makers)
+        case = case_of(**asked)
+    with _about("/least"):
+        found = _SEARCHES[what](case)
+        if found is None:
+            raise ParameterError("planning.nothing-suffices", what=what)
+    row, assumption = found.row, asked["quality"]
+    return {
+        "tasks": row.tasks,
+        "score": row.score,
+        "assumed": assumption.sentence(),
+        "target": asked["target"],
+        "draws": case.crowds,
+        "rows": [_row(row, meets=asked["target"] is not None and found.suffices)],
+        "skipped": [],
+    }
 
 
 def _domain(order: Mapping[str, Any]) -> Domain:
@@ -127,13 +144,13 @@ def _domain(order: Mapping[str, Any]) -> Domain:
         return Interval(low=low, high=high)
 
 
-def _makers(domain: Domain, names: Sequence[str] | None) -> dict[str, _NotingMaker]:
-    usual = default_makers(domain)
+def _makers(domain: Domain, names: Sequence[str] | None) -> dict[str, Maker]:
+    usual = usual_makers(domain)
     makers: dict[str, Maker] = {}
     with _about("/mechanisms"):
         for name in usual if names is None else names:
             makers |= {name: usual[name]} if name in usual else known_makers([name])
-    return {name: _NotingMaker(maker) for name, maker in makers.items()}
+    return makers
 
 
 def _require_bounded(assumption: CrowdAssumption, sizes: Sequence[CrowdSize], cells: int) -> None:
@@ -156,22 +173,16 @@ def _require_bounded(assumption: CrowdAssumption, sizes: Sequence[CrowdSize], ce
         )
 
 
-def _document(found: CampaignPlan, makers: Mapping[str, _NotingMaker]) -> dict[str, Any]:
+def _document(found: CampaignPlan) -> dict[str, Any]:
     told = found.to_dict()
     del told["meeting"]
-    told["rows"] = [
-        {
-            **row.to_dict(),
-            "claimed_epsilon": (
-                makers[row.mechanism].claim_of(row, found.tasks) if row.private else None
-            ),
-            "private": row.private,
-            "useless": row.private and row.useless,
-            "meets": row in found.meeting,
-        }
-        for row in found.rows
-    ]
+    told["rows"] = [_row(row, meets=row in found.meeting) for row in found.rows]
     return told
+
+
+def _row(row: PlanRow, *, meets: bool) -> dict[str, Any]:
+    useless = row.private and row.useless
+    return {**row.to_dict(), "private": row.private, "useless": useless, "meets": meets}
 
 
 def _answer(line: str) -> dict[str, Any]:

@@ -119,7 +119,7 @@ function inUnit(error) {
 
 function remark(expected) {
   if (expected.useless) {
-    return "no better than a guess";
+    return "as good as guessing";
   }
   return expected.meets ? "reaches the target" : "";
 }
@@ -135,10 +135,10 @@ function columns() {
       press: choose,
       presses: (expected) => expected.private,
     },
+    number("Total ε", (expected) => expected.total_epsilon, (expected) => (expected.private ? loss(expected.total_epsilon) : "")),
     number("Expected error", (expected) => expected.error, (expected) => inUnit(expected.error)),
     number("Range of 9 in 10", (expected) => expected.low, (expected) => `${short(expected.low, DIGITS)} to ${short(expected.high, DIGITS)}`),
     number("ε, answer", (expected) => expected.epsilon, (expected) => (expected.private ? loss(expected.epsilon) : "")),
-    number("ε, worker", (expected) => expected.total_epsilon, (expected) => (expected.private ? loss(expected.total_epsilon) : "")),
     number("Workers", (expected) => expected.workers, (expected) => count(expected.workers)),
     number("Answers per worker", (expected) => expected.answers, (expected) => count(expected.answers)),
   ];
@@ -171,10 +171,10 @@ function drawCurves() {
   if (made === null) {
     return;
   }
-  const { plan, order } = made;
+  const { plan } = made;
   const chosen = byId("plan-shown").value;
   const mine = plan.rows.filter((expected) => expected.private && curveName(expected) === chosen);
-  const lossOf = order.per === "worker" ? (expected) => expected.total_epsilon : (expected) => expected.epsilon;
+  const lossOf = (expected) => expected.total_epsilon;
   const lines = [...new Set(mine.map((expected) => expected.workers))].map((workers) => ({
     workers,
     loss: lossOf,
@@ -183,7 +183,7 @@ function drawCurves() {
   }));
   const measured = made.unit && plan.score === "mae" ? ` (${made.unit})` : "";
   plotPlan(lines, plan.target, {
-    x: order.per === "worker" ? "ε of a worker in total" : "ε of one answer",
+    x: "total ε of a person",
     y: `expected ${SCORES[plan.score]}${measured}`,
   });
 }
@@ -191,8 +191,7 @@ function drawCurves() {
 function choose(expected) {
   byId("plan-chosen").hidden = false;
   say(byId("plan-command"), commandFor(made.order, expected, title || "TITLE"));
-  const all = `of all ${count(expected.answers)} answers of a worker ${loss(expected.total_epsilon)}`;
-  say(byId("plan-loss"), `The privacy loss of an answer is at most ε = ${loss(expected.epsilon)}, and ${all}; δ = 0.`);
+  say(byId("plan-loss"), `${expected.verdict} One answer of a person loses at most ε = ${loss(expected.epsilon)}; δ = 0.`);
   say(byId("plan-copied"), "");
   byId("plan-chosen-title").focus();
 }

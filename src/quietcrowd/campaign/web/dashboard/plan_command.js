@@ -29,7 +29,7 @@ export function commandFor(order, expected, title) {
     option("--tasks", "tasks.csv"),
     answers(order),
     option("--mechanism", expected.mechanism),
-    option("--epsilon", expected.claimed_epsilon),
+    option("--total-epsilon", Number(expected.total_epsilon.toPrecision(6))),
     option("--max-workers", expected.workers),
   ];
   if (expected.answers < order.tasks) {

@@ -28,13 +28,8 @@ const SIZE = [
 ];
 
 const PRIVACY = [
+  new TextField({ name: "total_epsilon", label: "Total ε of a person", note: "One or several losses of all answers, separated by commas." }),
   new SeveralField({ name: "mechanisms", label: "Mechanisms" }),
-  new TextField({ name: "epsilon", label: "ε", note: "One or several exact losses, separated by commas." }),
-  new ChoiceField({
-    name: "per",
-    label: "ε is the loss of",
-    choices: [["answer", "one answer"], ["worker", "all answers of a worker"]],
-  }),
   new TextField({ name: "target", label: "Target error", usual: "none", note: "An error rate such as 0.1, or a mean absolute error." }),
 ];
 
@@ -56,7 +51,7 @@ const ALL = [...ASKED, ...SIZE, ...PRIVACY, ...CROWD];
 const FIELDS = Object.fromEntries(ALL.map((field) => [field.name, field]));
 
 const OTHER =
-  "A plan does not support all parameters of the campaign’s mechanism: it uses the same ε, and defaults for others.";
+  "A plan does not support all parameters of the campaign’s mechanism: it uses about the same ε, and defaults for others.";
 
 let limits = null;
 
@@ -67,7 +62,7 @@ export function makeForm(found) {
     byId("plan-size").append(...SIZE.map((field) => field.element));
     byId("plan-privacy").append(...PRIVACY.map((field) => field.element));
     byId("plan-crowd").append(...CROWD.map((field) => field.element));
-    FIELDS.epsilon.value = found.epsilon.join(", ");
+    FIELDS.total_epsilon.value = found.total_epsilon.join(", ");
     FIELDS.kind.control.addEventListener("change", showKind);
     limits = found;
     showKind();
@@ -95,8 +90,7 @@ export function readOrder() {
     workers: numbersOf("workers"),
     answers: FIELDS.answers.value === "" ? null : numbersOf("answers"),
     mechanisms: FIELDS.mechanisms.value,
-    epsilon: numbersOf("epsilon"),
-    per: FIELDS.per.value,
+    total_epsilon: numbersOf("total_epsilon"),
     target: FIELDS.target.value === "" ? null : numberOf("target"),
     crowd: Object.fromEntries(crowd.map(({ name }) => [name, name === "truths" ? numbersOf(name) : numberOf(name)])),
     ...domainOf(kind),
@@ -171,7 +165,7 @@ function showFirst() {
 /** Fill the form with the public configuration of a campaign. */
 export function fillFrom(campaign) {
   const { domain, mechanism: kind, epsilon, fill, participation = null } = campaign.mechanism;
-  const values = { unit: "", per: "answer", target: "" };
+  const values = { unit: "", target: "" };
   const kinds = { categorical: "labels", ordinal: "levels", interval: "numbers" };
   FIELDS.kind.value = kinds[domain.kind] ?? "labels";
   showKind();
@@ -187,8 +181,10 @@ export function fillFrom(campaign) {
     values.workers = campaign.max_participants;
   }
   values.answers = campaign.answers_per_participant ?? "";
-  if (typeof epsilon === "number") {
-    values.epsilon = joined([...new Set([epsilon, ...limits.epsilon])].sort((one, other) => one - other));
+  const everyTask = fill !== null && fill !== undefined;
+  const answers = everyTask ? campaign.tasks : (campaign.answers_per_participant ?? campaign.tasks);
+  if (epsilon * answers > 0) {
+    values.total_epsilon = joined([...new Set([epsilon * answers, ...limits.total_epsilon])].sort((one, other) => one - other));
   }
   for (const [name, value] of Object.entries(values)) {
     FIELDS[name].value = String(value);

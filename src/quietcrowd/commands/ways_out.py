@@ -1,0 +1,73 @@
+"""Three ways to a better planned result, as commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from quietcrowd.commands.printing import Working
+from quietcrowd.exceptions import ParameterError
+
+if TYPE_CHECKING:
+    from quietcrowd.planning.case import Case, Found
+
+Line = Callable[..., str]
+"""Writes the command again with other fields: people, answers_per_worker, total_epsilon."""
+
+LEAST = ("people", "questions", "total")
+
+
+def find_least(case: Case, what: str) -> Found:
+    """Search, or raise `ParameterError` if nothing suffices; shows progress on a terminal."""
+    from quietcrowd.planning.case import best_questions, fewest_people, least_total
+
+    if what not in LEAST:
+        raise ParameterError("commands.least-unknown", subject=what)
+    search = {"people": fewest_people, "questions": best_questions, "total": least_total}[what]
+    with Working("searching") as working:
+        found = search(case, working.tell)
+    if found is None:
+        raise ParameterError("planning.nothing-suffices", what=what)
+    return found
+
+
+def ways_out(case: Case, line: Line) -> Iterator[tuple[str, str | None]]:
+    """Yield three ways to a better result, each with a command if one was found."""
+    from quietcrowd.planning import case as searches
+
+    with Working("searching for ways out") as working:
+        more = searches.fewest_people(case, working.tell)
+        fewer: Found | None = searches.best_questions(case, working.tell)
+        if fewer is not None and not fewer.suffices:
+            fewer = searches.fewest_people_of_best_questions(case, working.tell)
+        larger = searches.least_total(case, working.tell)
+    yield _way("More people", more, line, "people")
+    names = ("answers_per_worker", "people")
+    yield _way("Fewer questions per person", fewer, line, *names)
+    yield _way("A larger total, with less privacy", larger, line, "total_epsilon")
+
+
+def _way(name: str, found: Found | None, line: Line, *names: str) -> tuple[str, str | None]:
+    if found is None:
+        return f"{name}: this is not enough in practice.", None
+    size = found.case.size
+    sizes = {
+        "people": f"{size.workers:,} people",
+        "answers_per_worker": f"{size.answers:,} for each person",
+        "total_epsilon": f"ε = {found.case.total:g}",
+    }
+    told = ", ".join(sizes[one] for one in names)
+    return f"{name} ({told}): {found.row.summary}.", line(**values_of(found, *names))
+
+
+def values_of(found: Found, *names: str) -> dict[str, Any]:
+    """Return fields of a command that set the found numbers."""
+    size = found.case.size
+    values = {
+        "people": size.workers,
+        "answers_per_worker": size.answers,
+        "total_epsilon": found.case.total,
+    }
+    if "answers_per_worker" in names:  # the default total depends on it
+        names = (*names, "total_epsilon")
+    return {name: values[name] for name in names}

@@ -1,0 +1,147 @@
+"""``quietcrowd campaign create``: the total privacy loss of a person, and the predicted result."""
+
+import shlex
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import quietcrowd as qc
+from quietcrowd.mechanisms import Mechanism
+
+NO_SERVER = ("--server", "http://127.0.0.1:9", "--key", "qck_none")
+
+
+@pytest.fixture
+def create(run, tmp_path):
+    """Return a way to run the command, for a number of questions."""
+
+    def command(tasks, *words, labels="no,yes"):
+        rows = "".join(f"q{place},{place}\n" for place in range(tasks))
+        (tmp_path / "tasks.csv").write_text(f"id,question\n{rows}")
+        made = ("Birds", "--tasks", tmp_path / "tasks.csv", "--labels", labels)
+        status, output, errors = run("campaign", "create", *made, *words)
+        return status, output.strip(), " ".join(errors.split())
+
+    return command
+
+
+@pytest.mark.parametrize(
+    ("tasks", "words", "total", "answers"),
+    [
+        (1, (), 2.2, 1),
+        (2, (), 4.4, 2),
+        (40, (), 5.0, 40),
+        (40, ("--total-epsilon", 3, "--answers-per-worker", 7), 3.0, 7),
+        (40, ("--total-epsilon", 3, "--max-answers", 50), 3.0, 40),
+        (9, ("--total-epsilon", 3, "-m", "two-layer"), 3.0, 9),
+        (9, ("--total-epsilon", 3, "-m", "best:draws=3"), 3.0, 9),
+    ],
+)
+def test_all_answers_of_a_person_lose_at_most_the_total(
+    create, at_desk, tasks, words, total, answers
+):
+    status, made, errors = create(tasks, *words)
+    assert status == 0, errors
+    draft = at_desk.client.get(f"/campaigns/{made}").json()
+    mechanism = Mechanism.from_dict(draft["mechanism"])
+    loss = mechanism.guarantee(answers=answers, tasks=tasks).total_epsilon
+    assert 0.99 * total < loss <= total
+    assert f"The total privacy loss of a person is at most ε = {loss:.3g}" in errors.replace(
+        "0000", ""
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--total-epsilon", 1, "-e", 1), "use --total-epsilon, the privacy loss of all answers"),
+        (("--total-epsilon", 0), "epsilon must be a finite number above 0; got 0"),
+        (("--total-epsilon", -1), "epsilon must be a finite number above 0; got -1"),
+        (("--total-epsilon", "nan"), "epsilon must be a finite number above 0; got nan"),
+        (("--total-epsilon", "inf", "-m", "best"), "must be a finite number above 0; got inf"),
+        (("--total-epsilon", "much"), "Input should be a valid number"),
+        (("--people", 0), "greater than or equal to 1"),
+        (("--answers-per-worker", 9), "9"),
+        (("-m", "laplace"), "domain must be"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence(create, words, told):
+    status, output, errors = create(3, *words, *NO_SERVER)
+    assert (status, output) == (2, "")
+    assert told in errors
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
+@given(total=st.one_of(st.floats(max_value=0), st.text(alphabet="-+.e19nx", min_size=1)))
+def test_no_bad_total_reaches_a_server(create, at_desk, total):
+    try:
+        wrong = not 0 < float(total) < float("inf")
+    except ValueError:
+        wrong = True
+    before = at_desk.client.get("/campaigns").json()["items"]
+    status, _, errors = create(2, f"--total-epsilon={total}")
+    assert (status == 2) == wrong, errors
+    assert not wrong or at_desk.client.get("/campaigns").json()["items"] == before
+
+
+def test_without_a_number_of_people_the_result_is_left_open(create):
+    _, _, errors = create(20, "--answers-per-worker", 3, *NO_SERVER)
+    assert "The quality of the result depends on the number of people: set --people." in errors
+    assert "To beat a guess takes about" in errors
+    assert "cannot be reached" in errors
+    _, _, errors = create(20, "--total-epsilon", 0.001, *NO_SERVER)
+    assert "set --people. " in errors
+    assert "in theory" not in errors
+
+
+def test_a_good_result_is_predicted_before_anything_is_sent(create):
+    status, _, errors = create(20, "--max-workers", 90, "--answers-per-worker", 3, *NO_SERVER)
+    assert status == 2
+    assert "With 90 people, 20 questions (3 for each person) and a total of ε = 5" in errors
+    assert "This is better than guessing" in errors
+    assert errors.index("better than guessing") < errors.index("cannot be reached")
+
+
+@pytest.mark.slow
+def test_a_guess_is_refused_and_each_way_out_creates_the_campaign(create, run, at_desk):
+    status, output, errors = create(30, "--people", 8, "--max-answers", 30)
+    assert (status, output) == (2, "")
+    assert "This is as good as guessing. Ways to a better result:" in errors
+    assert "no campaign was created" in errors
+    assert at_desk.key not in errors
+    assert at_desk.client.get("/campaigns").json()["items"] == []
+    commands = [f"quietcrowd {one}" for one in errors.split("quietcrowd ")[1:]]
+    lines = [one.split(" - ")[0].split(" quietcrowd:")[0] for one in commands[:3]]
+    for line in lines:
+        status, _, told = run(*shlex.split(line)[1:])
+        assert status == 0, told
+        assert "This is better than guessing" in " ".join(told.split()), line
+    assert len(at_desk.client.get("/campaigns").json()["items"]) == 3
+
+
+@pytest.mark.slow
+def test_a_guess_is_created_anyway(create, at_desk):
+    status, made, errors = create(30, "--people", 8, "--anyway")
+    assert status == 0
+    assert "This is as good as guessing." in errors
+    assert "Ways to" not in errors
+    assert at_desk.client.get(f"/campaigns/{made}").status_code == 200
+
+
+def test_numbers_are_predicted_and_sketches_are_created_unpredicted(create, run, tmp_path):
+    (tmp_path / "n.csv").write_text("id,q\na,A?\nb,B?\n")
+    words = ("campaign", "create", "T", "--tasks", tmp_path / "n.csv", "--between", "0,10")
+    _, _, errors = run(*words, "--people", 300, *NO_SERVER)
+    assert "a result will be off by about" in " ".join(errors.split())
+    _, _, errors = run(*words, "--people", 5, "-m", "matrix-factorization", *NO_SERVER)
+    assert "The result cannot be predicted: " in " ".join(errors.split())
+    assert "at least 2" in create(3, labels="no")[2]
+
+
+def test_an_expert_can_set_the_loss_of_an_answer(create, at_desk):
+    made = create(3, "-e", 1.5)[1]
+    held = at_desk.client.get(f"/campaigns/{made}").json()["mechanism"]
+    assert (
+        held == qc.RandomizedResponse(domain=qc.Categorical(["no", "yes"]), epsilon=1.5).to_dict()
+    )

@@ -1,0 +1,150 @@
+import math
+
+import pytest
+
+import quietcrowd as qc
+from quietcrowd.accounting.equal_loss import usual_makers
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.mechanisms import MatrixFactorization
+from quietcrowd.planning import CrowdSize, LabelCrowd, NumberCrowd, plan
+from quietcrowd.planning.case import (
+    Case,
+    best_questions,
+    case_of,
+    fewest_people,
+    fewest_people_of_best_questions,
+    in_theory,
+    least_total,
+    make_case,
+)
+
+LABELS = qc.Categorical(["no", "yes"])
+CROWD = LabelCrowd(domain=LABELS)
+MAKER = qc.RandomizedResponse.from_claimed_epsilon
+
+
+def case(people=20, tasks=100, answers=100, total=5.0, **more):
+    """Return a campaign with a small crowd."""
+    size = CrowdSize(tasks=tasks, workers=people, answers=answers)
+    made = {"assumption": CROWD, "maker": MAKER, "name": "one-layer", **more}
+    return Case(size=size, total=total, **made)
+
+
+@pytest.mark.parametrize("per", ["total_epsilon", "epsilon"])
+def test_a_row_is_that_of_a_plan(per):
+    asked = {"tasks": 60, "workers": [20], "answers": [9], "domain": LABELS, "quality": CROWD}
+    losses = {"total_epsilon": None, "epsilon": None, per: [3.0]}
+    [row] = plan(**asked, **losses, draws=4).private
+    assert case_of(**asked, **losses, target=None, draws=4).row() == row
+
+
+def test_of_few_questions_chance_is_not_held_against_the_reports():
+    row = case(people=300, tasks=3, answers=3).row()
+    assert row.high > row.constant > 0.4
+    assert not row.useless
+    assert "chance may spoil it" in row.verdict
+    assert case(people=3, tasks=3, answers=3, total=0.1).row().useless
+
+
+@pytest.mark.parametrize("tasks", [12, pytest.param(100, marks=pytest.mark.slow)])
+def test_what_is_found_suffices_when_it_is_planned_again(tasks):
+    start = case(people=8, tasks=tasks, answers=tasks)
+    assert start.row().useless
+    for search in (fewest_people, fewest_people_of_best_questions, least_total):
+        told = []
+        found = search(start, told.append)
+        assert found.suffices
+        size, total = found.case.size, found.case.total
+        [again] = plan(
+            tasks=tasks,
+            workers=size.workers,
+            answers=size.answers,
+            domain=LABELS,
+            total_epsilon=total,
+        ).private
+        assert not again.useless
+        assert again == found.row
+        assert told
+
+
+@pytest.mark.slow
+def test_fewer_questions_per_person_are_better_at_a_total():
+    start = case(people=300, tasks=100, answers=100)
+    found = best_questions(start)
+    assert found.row.answers < 20
+    assert found.row.error < start.row().error - 0.1
+    assert found.row.total_epsilon <= 5
+
+
+@pytest.mark.slow
+def test_theory_names_about_the_people_that_a_search_finds():
+    start = case(people=1, tasks=100, answers=5, total=6.0)
+    found = fewest_people(start).row.workers
+    assert found / 1.6 < in_theory(start) < found * 1.6
+
+
+def test_a_target_is_reached():
+    start = case(people=10, tasks=60, answers=3, target=0.3)
+    found = fewest_people(start)
+    assert found.row.error <= 0.3
+    assert found.row.workers > 10
+
+
+def test_a_question_without_an_answer_is_wrong_in_theory_too():
+    assert case(people=10, tasks=100, answers=1).theory() > 0.9
+    assert case(people=10, tasks=100, answers=100, total=0.01).theory() == pytest.approx(
+        0.5, abs=0.1
+    )
+
+
+@pytest.mark.parametrize(
+    ("search", "changed"),
+    [
+        (fewest_people, {"total": 0.01}),
+        (least_total, {"people": 1, "tasks": 400, "answers": 1}),
+    ],
+)
+def test_what_no_number_reaches_is_none(search, changed):
+    assert search(case(**changed)) is None
+    assert in_theory(case(total=0.01)) is None
+
+
+@pytest.mark.slow
+def test_without_a_theory_all_is_simulated(monkeypatch):
+    monkeypatch.setattr("quietcrowd.planning.case.theory_error", lambda *_: None)
+    start = case(people=4, tasks=30, answers=30, total=8.0)
+    assert in_theory(start) is None
+    assert fewest_people(start).suffices
+    assert best_questions(start).row.answers <= 30
+
+
+@pytest.mark.slow
+def test_numbers_are_searched_too():
+    numbers = qc.Interval(low=0, high=10)
+    [maker] = usual_makers(numbers).values()
+    start = case(5, 50, 50, 20.0, assumption=NumberCrowd(domain=numbers), maker=maker)
+    assert start.row().useless
+    assert fewest_people(start).suffices
+    assert best_questions(start).row.score == "mae"
+
+
+def test_a_case_that_cannot_be_planned_is_refused():
+    size = CrowdSize(tasks=5, workers=5, answers=5)
+    asked = {"assumption": CROWD, "name": "m", "maker": MAKER, "size": size}
+    with pytest.raises(ParameterError, match="not both"):
+        make_case(**asked, total=1.0, epsilon=1.0)
+    with pytest.raises(ParameterError, match="epsilon must be a finite number above 0"):
+        make_case(**asked, total=-1.0, epsilon=None)
+    with pytest.raises(ParameterError, match=r"about 0\.1 stays, because"):
+        make_case(**asked, total=1.0, epsilon=None, target=0.01)
+    numbers = qc.Interval(low=0, high=10)
+    sketch = MatrixFactorization.from_claimed_epsilon
+    with pytest.raises(ParameterError, match="cannot read it"):
+        make_case(
+            **{**asked, "assumption": NumberCrowd(domain=numbers), "maker": sketch},
+            total=1.0,
+            epsilon=None,
+        )
+    nothing = qc.RandomizedResponse(domain=LABELS, epsilon=0.0)
+    assert make_case(**asked, total=None, epsilon=None, given=nothing).total == 5.0
+    assert math.isclose(make_case(**asked, total=None, epsilon=0.5).total, 2.5, rel_tol=1e-6)
