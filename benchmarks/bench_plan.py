@@ -15,7 +15,13 @@ LIMIT = 10.0
 )
 def test_a_plan(benchmark, compare, domain):
     def make():
-        return qc.plan(tasks=1_000, workers=[50, 100, 200], answers=100, domain=domain)
+        return qc.plan(
+            tasks=1_000,
+            workers=[50, 100, 200],
+            answers=100,
+            domain=domain,
+            epsilon=[0.5, 1.0, 2.0, 4.0],
+        )
 
     kind = "labels" if isinstance(domain, qc.Categorical) else "numbers"
     benchmark.pedantic(make, rounds=1, warmup_rounds=1)

@@ -24,8 +24,7 @@ def table() -> str:
         workers=PEOPLE,
         domain=qc.Categorical(["no", "yes"]),
         mechanisms="one-layer",
-        epsilon=TOTALS,
-        per="worker",
+        total_epsilon=TOTALS,
         draws=40,
     )
     heads = [*(f"total ε = {total}" for total in TOTALS), "without privacy"]

@@ -2,7 +2,14 @@
 
 import pytest
 
-from quietcrowd.commands.declare import argument, as_command, command, option, option_group
+from quietcrowd.commands.declare import (
+    argument,
+    as_command,
+    command,
+    command_line,
+    option,
+    option_group,
+)
 
 SHARED = option("--size", "-s", min=1, help="How large.", default=3)
 
@@ -80,3 +87,34 @@ def test_help_has_a_section_for_each_group_and_own_options_first(call):
     assert server == ["--server-url"]
     assert "Send something." in lines
     assert "More of it." in lines
+
+
+@command()
+class Draw:
+    """Draw something."""
+
+    name: str = argument(help="Its name.")
+    sizes: list[str] | None = option(help="How large.", default=None)
+    total: float = option(help="How much.", default=1.0)
+    kept: bool | None = option("--keep/--drop", help="Whether to keep it.", default=None)
+    quiet: bool = option(help="Say nothing.", default=False)
+    secret: str = option("--key", help="A key.", default="")
+
+
+@pytest.mark.parametrize(
+    ("given", "changed", "line"),
+    [
+        ({}, {}, "quietcrowd draw it"),
+        ({"name": "it's"}, {}, """quietcrowd draw 'it'"'"'s'"""),
+        ({"sizes": ["1", "2"], "secret": "qck_0"}, {}, "quietcrowd draw it --sizes 1,2"),
+        ({"sizes": ["1"]}, {"sizes": 7, "total": 2.50}, "quietcrowd draw it --sizes 7 --total 2.5"),
+        ({"kept": True, "quiet": True}, {}, "quietcrowd draw it --keep --quiet"),
+        (
+            {"kept": False, "quiet": False, "total": 3.0},
+            {"total": 1.0},
+            "quietcrowd draw it --drop",
+        ),
+    ],
+)
+def test_a_command_is_written_again_without_its_key(given, changed, line):
+    assert command_line(Draw(**{"name": "it", **given}), "draw", **changed) == line

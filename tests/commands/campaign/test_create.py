@@ -132,11 +132,11 @@ def test_a_guess_is_created_anyway(create, at_desk):
 def test_numbers_are_predicted_and_sketches_are_created_unpredicted(create, run, tmp_path):
     (tmp_path / "n.csv").write_text("id,q\na,A?\nb,B?\n")
     words = ("campaign", "create", "T", "--tasks", tmp_path / "n.csv", "--between", "0,10")
-    _, _, errors = run(*words, "--people", 300, *NO_SERVER)
+    _, _, errors = run(*words, "--people", 300, "-m", "piecewise", *NO_SERVER)
     assert "a result will be off by about" in " ".join(errors.split())
     _, _, errors = run(*words, "--people", 5, "-m", "matrix-factorization", *NO_SERVER)
     assert "The result cannot be predicted: " in " ".join(errors.split())
-    assert "at least 2" in create(3, labels="no")[2]
+    assert "domain must have 2 to" in create(3, labels="no")[2]
 
 
 def test_an_expert_can_set_the_loss_of_an_answer(create, at_desk):
