@@ -51,7 +51,7 @@ def _mark(plan: CampaignPlan, row: PlanRow) -> str:
 
 
 def _floor(floor: float, target: float | None) -> str:
-    """Say which error stays, and what would measure it if the target is lower."""
+    """Describe the error that stays, and a way to measure it if the target is lower."""
     text = (
         f"About {_number(floor)} of the error stays however many answers there are, because "
         "workers share errors. It is assumed, not measured."

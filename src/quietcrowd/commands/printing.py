@@ -148,7 +148,7 @@ def print_no_signal(mechanism: Mechanism) -> None:
 
 
 class Working:
-    """A line on a terminal that shows what a long computation does, or how far it is."""
+    """Line on a terminal with the progress of a long computation."""
 
     def __init__(self, what: str) -> None:
         from rich.console import Console
@@ -167,7 +167,7 @@ class Working:
         self.bar.update(self.steps, completed=done, total=total)
 
     def tell(self, what: str) -> None:
-        """Show what is computed next."""
+        """Show the next step of the computation."""
         self.bar.update(self.steps, description=f"simulating {what}")
 
     def __exit__(self, *_: object) -> None:

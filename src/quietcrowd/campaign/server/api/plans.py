@@ -114,7 +114,7 @@ class PlanRowDocument(BaseModel):
         description="Whether the result is as good as guessing: with 100 tasks or more, whether "
         "`high` reaches `constant`."
     )
-    verdict: str = Field(description="What to expect, next to a guess, in words.")
+    verdict: str = Field(description="The expected result, next to a guess, in words.")
     meets: bool = Field(description="Whether the expected error is at most the target.")
 
 
