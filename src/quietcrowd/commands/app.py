@@ -38,7 +38,7 @@ COMMANDS: Table = {
     "infer": ("Infer truths and workers' quality from reports.", "infer:Infer"),
     "survey": ("Estimate how many people give each answer, from reports.", "survey:Survey"),
     "randomize": ("Randomize answers, as the workers' devices do.", "randomize:Randomize"),
-    "plan": ("Predict the error of a campaign before the first answer.", "plan:Plan"),
+    "plan": ("Predict the result of a campaign before the first answer.", "plan:Plan"),
     "campaign": (
         "Manage campaigns on a server.",
         {

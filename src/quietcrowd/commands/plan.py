@@ -110,7 +110,7 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
     The interval contains the error with probability 0.9. If the result is as good as guessing, it
     prints three ways to a better one.
 
-    Example: quietcrowd plan --tasks 200 --labels no,yes --people 50 --total-epsilon 5
+    Example: quietcrowd plan --tasks 200 --labels no,yes --total-epsilon 5 --people 50
 
     Example: quietcrowd plan --tasks 1000 --labels no,yes --people 50,100,200
     --answers-per-worker 5,20 --total-epsilon 5,10
