@@ -18,7 +18,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-strip-e
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast docs nightly sanitize postgresql prometheus nginx pgbouncer mmdebstrap chromium check types format screenshots dist bench lock clean python compiler core
+.PHONY: help demo test test-fast docs nightly sanitize postgresql prometheus caddy pgbouncer mmdebstrap chromium check types format screenshots dist bench lock clean python compiler core
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -50,7 +50,7 @@ docs: $(VENV)/.ready ## a site of the docs in build/docs: a warning, or a link t
 	$(BIN)/python -m sphinx --quiet --fail-on-warning docs build/docs
 	@echo "build/docs/index.html"
 
-nightly: $(VENV)/.ready types sanitize postgresql chromium prometheus nginx pgbouncer mmdebstrap docs ## the whole suite with its branch coverage, and long simulations
+nightly: $(VENV)/.ready types sanitize postgresql chromium prometheus caddy pgbouncer mmdebstrap docs ## the whole suite with its branch coverage, and long simulations
 	$(BIN)/python -m pytest --cov --cov-report= --cov-fail-under=0 --hypothesis-profile nightly \
 		--numprocesses auto --dist worksteal
 	$(BIN)/python -m pytest -m nightly --hypothesis-profile nightly \
@@ -63,8 +63,8 @@ postgresql: $(VENV)/.ready ## install PostgreSQL for the tests, where one may (D
 prometheus: $(VENV)/.ready ## install Prometheus for the dashboard's test, where one may (Debian); asks first
 	@$(BIN)/python -m tests.campaign.install_prometheus
 
-nginx: $(VENV)/.ready ## install nginx for the tests of deploy/, where one may (Debian); asks first
-	@$(BIN)/python -m tests.deploy.install_nginx
+caddy: $(VENV)/.ready ## install Caddy for the tests of deploy/, where one may (Debian); asks first
+	@$(BIN)/python -m tests.deploy.install_caddy
 
 pgbouncer: $(VENV)/.ready ## install PgBouncer for the tests of deploy/, where one may (Debian); asks first
 	@$(BIN)/python -m tests.deploy.install_pgbouncer

@@ -1,4 +1,4 @@
-"""`debian`, which brings the tests their PostgreSQL, Chromium, Prometheus, nginx and PgBouncer."""
+"""`debian`, which brings the tests their PostgreSQL, Chromium, Prometheus, Caddy and PgBouncer."""
 
 import io
 import os
@@ -10,7 +10,7 @@ from tests.campaign.install_postgresql import POSTGRESQL
 from tests.campaign.install_prometheus import PROMETHEUS
 from tests.campaign.web import browser
 from tests.campaign.web.install_chromium import CHROMIUM, HEADLESS_SHELL
-from tests.deploy.install_nginx import NGINX
+from tests.deploy.install_caddy import CADDY
 from tests.deploy.install_pgbouncer import PGBOUNCER
 
 PROGRAM = "#!/bin/sh\necho {answer}\nexit {status}\n"
@@ -24,7 +24,7 @@ def write_program(folder, name, answer="", status=0):
 
 all_of_them = pytest.mark.parametrize(
     "program",
-    [POSTGRESQL, CHROMIUM, HEADLESS_SHELL, PROMETHEUS, NGINX, PGBOUNCER],
+    [POSTGRESQL, CHROMIUM, HEADLESS_SHELL, PROMETHEUS, CADDY, PGBOUNCER],
     ids=lambda one: one.name,
 )
 

@@ -1,6 +1,7 @@
-"""deploy/compose.yaml: it fits the image, the settings and the files of nginx."""
+"""deploy/compose.yaml: it fits the image, the settings and the configuration of Caddy."""
 
 import ipaddress
+import re
 import shutil
 from pathlib import Path
 
@@ -8,38 +9,26 @@ import pytest
 import yaml
 from tests.programs import finished
 
-from quietcrowd.campaign.server.settings import Settings
+from quietcrowd.campaign.server.settings import read_settings
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
 SERVICES = COMPOSE["services"]
 SERVERS = {name: one for name, one in SERVICES.items() if name.startswith("server-")}
-SAID = {
-    "ADDRESS": "https://crowd.example.org",
-    "DATABASE_PASSWORD": "one",
-    "DEPARTURES_PASSWORD": "two",
-    "CERTIFICATES": "/etc/quietcrowd/tls",
-}
+DOMAIN = "crowd.example.org"
 
 
-def filled(text):
-    """Return a text with what a file .env would say."""
-    for name, value in SAID.items():
-        text = text.replace(f"${{{name}:?}}", value)
-    assert "${" not in text
-    return text
-
-
-@pytest.mark.parametrize("name", [*SERVERS, "backup"])
-def test_its_settings_are_those_of_a_server(name):
-    told = SERVICES[name]["environment"]
-    settings = {
-        variable.removeprefix("QUIETCROWD_").lower(): filled(value)
-        for variable, value in told.items()
-    }
-    assert set(settings) <= set(Settings.model_fields)
-    one = Settings(**settings)
+@pytest.mark.parametrize("name", [*SERVERS, "backup", "key"])
+def test_its_settings_are_those_of_a_server(name, monkeypatch):
+    for variable, value in SERVICES[name]["environment"].items():
+        monkeypatch.setenv(variable, str(value).replace("${DOMAIN:?}", DOMAIN))
+    one = read_settings(None, {})
+    assert one.public_url == f"https://{DOMAIN}"
     assert one.database != one.withdrawal_log
+    for url, database in ((one.database, "database"), (one.withdrawal_log, "departures")):
+        place = url.partition("?host=")[2]
+        assert f"{database}-socket:{place}:ro" in SERVICES[name]["volumes"]
+        assert f"{database}-socket:/var/run/postgresql" in SERVICES[database]["volumes"]
     subnet = COMPOSE["networks"]["front"]["ipam"]["config"][0]["subnet"]
     assert ipaddress.ip_network(one.trusted_proxy) == ipaddress.ip_network(subnet)
 
@@ -48,22 +37,35 @@ def test_one_server_infers():
     assert ["--no-infer" in one.get("command", ()) for one in SERVERS.values()].count(False) == 1
 
 
-def test_nothing_but_nginx_is_reached_from_outside():
-    assert [name for name, one in SERVICES.items() if "ports" in one] == ["nginx"]
-    for name, one in SERVICES.items():
-        inside = all(COMPOSE["networks"][network].get("internal") for network in one["networks"])
-        assert inside == (name != "nginx")
-    # what is sent between nginx and the servers is not encrypted: nobody else is there
-    front = {name for name, one in SERVICES.items() if "front" in one["networks"]}
-    assert front == {"nginx", *SERVERS}
+def test_nothing_but_caddy_is_reached_from_outside():
+    assert [name for name, one in SERVICES.items() if "ports" in one] == ["caddy"]
+    # what is sent between Caddy and the servers is not encrypted: nothing else is there
+    networks = {name: one["networks"] for name, one in SERVICES.items() if "networks" in one}
+    assert networks == {"caddy": ["front", "outside"], **{name: ["front"] for name in SERVERS}}
+    assert COMPOSE["networks"]["front"]["internal"]
+    for name in set(SERVICES) - set(networks):
+        assert SERVICES[name]["network_mode"] == "none", name
 
 
-def test_nginx_knows_all_servers_and_all_of_its_files_are_there():
-    upstream = (DEPLOY / "nginx" / "two-servers.conf").read_text()
-    assert all(f"server {name}:8000 " in upstream for name in SERVERS)
-    files = [one.split(":")[0] for one in SERVICES["nginx"]["volumes"] if one.startswith("./")]
-    assert len(files) == 3
-    assert all((DEPLOY / file).is_file() for file in files)
+def test_postgresql_without_passwords_listens_at_its_socket_only():
+    for name in ("database", "departures"):
+        assert SERVICES[name]["command"] == ["postgres", "-c", "listen_addresses="]
+
+
+def test_caddy_knows_all_servers_and_its_configuration():
+    caddy = SERVICES["caddy"]
+    assert caddy["environment"]["SERVERS"].split() == [f"{name}:8000" for name in SERVERS]
+    variables = set(re.findall(r"{\$(\w+)", (DEPLOY / "Caddyfile").read_text()))
+    assert variables == set(caddy["environment"])
+    assert (DEPLOY / caddy["volumes"][0].split(":")[0]).is_file()
+
+
+def test_a_key_is_printed_when_asked_for_and_never_logged():
+    key = SERVICES["key"]
+    assert key["profiles"] == ["key"]
+    assert key["logging"] == {"driver": "none"}
+    started = {*key["depends_on"], *SERVICES["server-1"]["depends_on"], "key"}
+    assert started == set(SERVICES)
 
 
 def test_every_volume_is_named_and_used():
@@ -85,11 +87,11 @@ def test_what_runs_is_confined():
 
 def test_docker_takes_it(tmp_path):
     if shutil.which("docker") is None:
-        pytest.skip("docker is not installed: nobody but the tests read deploy/compose.yaml")
+        pytest.skip("docker is not installed: only the tests read deploy/compose.yaml")
     words = ["docker", "compose"]
     if finished(*words, "version").status:
-        pytest.skip("docker compose is not installed: nobody but the tests read compose.yaml")
+        pytest.skip("docker compose is not installed: only the tests read deploy/compose.yaml")
     env = tmp_path / ".env"
-    env.write_text("".join(f"{name}={value}\n" for name, value in SAID.items()))
+    env.write_text(f"DOMAIN={DOMAIN}\n")
     file = str(DEPLOY / "compose.yaml")
     finished(*words, "--env-file", env, "-f", file, "config", "--quiet", check=True)

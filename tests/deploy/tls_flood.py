@@ -1,6 +1,6 @@
-"""Connections from one address of this machine that keep nginx busy, from a process of its own.
+"""Connections from one address of this machine that keep a proxy busy, from a process of its own.
 
-Usage: python -m tests.deploy.tls_flood KIND PORT COUNT ADDRESS
+Usage: python -m tests.deploy.tls_flood KIND NAME PORT COUNT ADDRESS
 
 It prints "flooding" once half of the connections are open, or most requests are refused, and goes
 on until it is killed.
@@ -12,15 +12,15 @@ import ssl
 import sys
 from collections import Counter
 
-REQUEST = b"GET /api/v1/healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
-
 
 class Flood:
     """Connections that all do the same, from one address."""
 
-    def __init__(self, kind: str, port: int, count: int, address: str) -> None:
+    def __init__(self, kind: str, name: str, port: int, count: int, address: str) -> None:
         self.act = {"idle": self.idle, "trickle": self.trickle, "hasty": self.hasty}[kind]
-        self.kind, self.port, self.count, self.address = kind, port, count, address
+        self.kind, self.name, self.port = kind, name, port
+        self.count, self.address = count, address
+        self.request = f"GET /api/v1/readyz HTTP/1.1\r\nHost: {name}\r\n\r\n".encode()
         self.trust = ssl.create_default_context()
         self.trust.check_hostname, self.trust.verify_mode = False, ssl.CERT_NONE
         self.answers: Counter[str] = Counter()
@@ -49,7 +49,7 @@ class Flood:
             "127.0.0.1",
             self.port,
             ssl=trust,
-            server_hostname=None if trust is None else "localhost",
+            server_hostname=None if trust is None else self.name,
             local_addr=(self.address, 0),
         )
         self.open += 1
@@ -72,7 +72,7 @@ class Flood:
         """Send the head of a request, a byte a second."""
         _, writer = await self.connected(self.trust)
         try:
-            for byte in REQUEST:
+            for byte in self.request:
                 writer.write(bytes([byte]))
                 await writer.drain()
                 await asyncio.sleep(1)
@@ -84,7 +84,7 @@ class Flood:
         reader, writer = await self.connected(self.trust)
         try:
             while True:
-                writer.write(REQUEST)
+                writer.write(self.request)
                 head = await reader.readuntil(b"\r\n\r\n")
                 status = head.split(b" ", 2)[1].decode()
                 self.answers[status] += 1
@@ -96,11 +96,11 @@ class Flood:
             self.left(writer)
 
 
-def main(kind: str, port: str, count: str, address: str) -> None:
+def main(kind: str, name: str, port: str, count: str, address: str) -> None:
     """Flood for ever."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 16_384), most))
-    asyncio.run(Flood(kind, int(port), int(count), address).run())
+    asyncio.run(Flood(kind, name, int(port), int(count), address).run())
 
 
 if __name__ == "__main__":
