@@ -8,6 +8,7 @@ cd "$(dirname "$0")/.."
 settings=/etc/quietcrowd/quietcrowd.env copies=/var/backups/quietcrowd
 first=$([ -e $settings ] || echo yes)
 
+apt-get update
 apt-get install --yes g++ python3-dev python3-venv caddy
 id quietcrowd >/dev/null 2>&1 ||
     useradd --system --user-group --home-dir /var/lib/quietcrowd --shell /usr/sbin/nologin quietcrowd

@@ -5,9 +5,12 @@ import re
 import shutil
 from pathlib import Path
 
+import psycopg
 import pytest
 import yaml
-from tests.programs import finished
+from tests.campaign.postgresql import HOW_TO_GET_IT, find_programs, postgresql
+from tests.campaign.server_process import server_process
+from tests.programs import QUIETCROWD, finished
 
 from quietcrowd.campaign.server.settings import read_settings
 
@@ -50,6 +53,28 @@ def test_nothing_but_caddy_is_reached_from_outside():
 def test_postgresql_without_passwords_listens_at_its_socket_only():
     for name in ("database", "departures"):
         assert SERVICES[name]["command"] == ["postgres", "-c", "listen_addresses="]
+
+
+@pytest.mark.nightly
+def test_servers_and_copies_reach_postgresql_by_its_socket(tmp_path):
+    programs = find_programs()
+    if programs is None:
+        pytest.skip(HOW_TO_GET_IT)
+    told = SERVICES["server-1"]["environment"]
+    with postgresql(programs) as server:
+        with psycopg.connect(server.url, autocommit=True) as connection:
+            for one in ("ROLE crowd SUPERUSER LOGIN", "DATABASE crowd", "DATABASE departures"):
+                connection.execute(f"CREATE {one}")
+        database, journal = (
+            re.sub("host=.*", f"host={server.folder}&port={server.port}", told[name])
+            for name in ("QUIETCROWD_DATABASE", "QUIETCROWD_WITHDRAWAL_LOG")
+        )
+        places = ("--database", database, "--withdrawal-log", journal)
+        with server_process(database, tmp_path / "log", *places[2:]):
+            copies = tmp_path / "copies"
+            copies.mkdir()
+            finished(*QUIETCROWD, "admin", "backup", copies, *places, check=True)
+    assert list(copies.glob("*.copy-*/database.dump"))
 
 
 def test_caddy_knows_all_servers_and_its_configuration():

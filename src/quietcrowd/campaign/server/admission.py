@@ -374,6 +374,7 @@ class Gate:
     ) -> bytes:
         request = HTTPConnection(scope)
         if not self.connections.may_ask(request):
+            await self.turning_away.hold_back()
             raise ProblemError("too-many-requests", "Wait a moment.")
         size = _announced(headers, asker.most)
         if size > asker.most:
