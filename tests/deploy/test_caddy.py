@@ -1,5 +1,6 @@
 """deploy/Caddyfile: what Caddy forwards, what it conceals, and what strangers can do to it."""
 
+import os
 import secrets
 import socket
 import ssl
@@ -17,7 +18,8 @@ from tests.campaign.uploading import Uploader, open_campaign
 from tests.campaign.waiting import LONG, in_time
 from tests.campaign.web.browser import chromium
 from tests.campaign.web.people_in_browsers import new_person
-from tests.deploy.caddy import HOW_TO_GET_IT, NAME, Proxy, caddy, find_caddy
+from tests.deploy.caddy import CADDYFILE, HOW_TO_GET_IT, NAME, Proxy, caddy, find_caddy
+from tests.programs import finished
 
 from quietcrowd.campaign.device.client import Client
 from quietcrowd.campaign.server.admission import HEADERS
@@ -264,3 +266,54 @@ def test_half_a_head_of_a_request_is_not_waited_for(site):
         silent.sendall(b"GET / HTTP/1.1\r\nHost: ")
         with suppress(ConnectionResetError):
             assert silent.recv(1) == b""
+
+
+AUTHORITY = """\
+{
+	admin off
+	skip_install_trust
+	auto_https disable_redirects
+	http_port 9080
+	https_port 9443
+	storage file_system authority
+}
+https://authority.example:9443 {
+	tls internal
+	acme_server
+}
+"""
+
+REQUESTED = """\
+	acme_ca https://authority.example:9443/acme/local/directory
+	acme_ca_root authority/pki/authorities/local/root.crt
+	storage file_system site
+"""
+
+NAMESPACE = """
+set -e
+cd "$1"
+ip link set lo up
+echo 127.0.0.1 localhost authority.example crowd.example.org >hosts
+mount --bind hosts /etc/hosts
+shows() {
+    openssl s_client -connect 127.0.0.1:$1 -servername $2 -verify_hostname $2 -verify_return_error \
+        -CAfile authority/pki/authorities/local/root.crt </dev/null
+}
+"$2" run --config authority.conf --adapter caddyfile &
+authority=$!
+until shows 9443 authority.example; do kill -0 $authority; sleep .1; done
+"$2" run --config site.conf --adapter caddyfile &
+site=$!
+until shows 443 crowd.example.org; do kill -0 $site; sleep .1; done
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="ports 80 and 443: root")
+def test_it_gets_its_certificate_by_itself(caddy_program, tmp_path):
+    """In a network of its own, in which another Caddy is the authority that tests the name."""
+    configuration = CADDYFILE.read_text().replace("\tadmin off\n", f"\tadmin off\n{REQUESTED}")
+    (tmp_path / "authority.conf").write_text(AUTHORITY)
+    (tmp_path / "site.conf").write_text(configuration)
+    environment = {**os.environ, "HOME": str(tmp_path), "DOMAIN": "crowd.example.org"}
+    words = ("unshare", "--net", "--mount", "sh", "-c", NAMESPACE, "sh", tmp_path, caddy_program)
+    finished(*words, check=True, env=environment)

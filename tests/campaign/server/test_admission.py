@@ -26,6 +26,7 @@ from quietcrowd.campaign.server import admission as module
 from quietcrowd.campaign.server import logs
 from quietcrowd.campaign.server.admission import Admission, Lookups, asker_of
 from quietcrowd.campaign.server.in_flight import ANONYMOUS, NEWCOMER
+from quietcrowd.campaign.server.incoming import TurningAway
 from quietcrowd.campaign.server.limits import JoinLimits, RateLimits, Sources
 from quietcrowd.campaign.store.requesters import Shown, issue_key
 from quietcrowd.campaign.terms.settings import MAX_BODY, MAX_SMALL_BODY
@@ -269,14 +270,21 @@ def test_who_leaves_is_a_stranger_from_then_on(start_server):
         check_problem(worker.client.get("/me"), 401, "credential")
 
 
-@pytest.mark.usefixtures("held_briefly")
-def test_a_source_asks_so_often_at_most(start_server):
+def test_a_source_asks_so_often_at_most(start_server, monkeypatch):
+    """Its rejections are delayed: otherwise they would keep the server busy."""
+    held = []
+
+    async def hold_back(_):
+        held.append(True)
+
+    monkeypatch.setattr(TurningAway, "hold_back", hold_back)
     own = start_server(source_requests_per_second=0.01, source_burst=3, trusted_proxy="127.0.0.1")
     client = own.client()
     for place, seen in ((1, [200, 200, 200, 429]), (2, [200])):
         headers = {"X-Forwarded-For": f"192.0.2.{place}"}
         assert [client.get("/readyz", headers=headers).status_code for _ in seen] == seen
     assert client.get("/healthz").status_code == 200
+    assert held == [True]
 
 
 @pytest.fixture
