@@ -63,6 +63,7 @@ def install(debian):
     """Return what the script prints."""
     passed = ("PIP_CERT", "https_proxy", "http_proxy")
     setting = [f"{name}={os.environ[name]}" for name in passed if name in os.environ]
+    setting += ["SKBUILD_CMAKE_BUILD_TYPE=Debug"]  # the core is compiled sooner
     setting += ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"]
     words = ["env", *setting, "DEBIAN_FRONTEND=noninteractive"]
     told = debian.run(*words, "sh", "/source/deploy/install.sh", DOMAIN)
