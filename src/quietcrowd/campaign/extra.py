@@ -25,6 +25,11 @@ def require_client() -> None:
     _require(("httpx", "platformdirs"), "campaigns need an HTTP client")
 
 
+def require_qr_codes() -> None:
+    """Raise MissingExtraError unless the package that draws QR codes is installed."""
+    _require(("segno",), "QR codes need an encoder")
+
+
 def _require(names: tuple[str, ...], what: str) -> None:
     if any(find_spec(name) is None for name in names):
         raise MissingExtraError("extras.missing", subject=what, extra="campaign")

@@ -58,13 +58,17 @@ COMMANDS: Table = {
                 },
             ),
             "invites": (
-                "Create and revoke invites.",
+                "Create, replace and revoke invites.",
                 {
                     "create": (
                         "Create links, each for one worker.",
-                        "campaign.workers:CreateInvites",
+                        "campaign.invites:CreateInvites",
                     ),
-                    "revoke": ("Revoke invites.", "campaign.workers:RevokeInvites"),
+                    "replace": (
+                        "Replace the link of a worker.",
+                        "campaign.invites:ReplaceInvite",
+                    ),
+                    "revoke": ("Revoke invites.", "campaign.invites:RevokeInvites"),
                 },
             ),
         },

@@ -40,7 +40,7 @@ def test_a_campaign_from_the_first_command_to_the_last(run, at_desk, server, tmp
     opened = run("campaign", "open", one)
     assert opened[0] == 0
     assert "50 % sure of it before" in opened[2]
-    links = run("campaign", "invites", "create", one, "--count", 3)[1].splitlines()
+    links = run("campaign", "invites", "create", one, "--count", 3, "--local")[1].splitlines()
     for link in links:
         address, invite = link.split("#i=")
         assert address == f"{server.url}/j/{one}"
@@ -169,7 +169,7 @@ def test_a_slash_behind_a_server_is_one_too_many(run, at_desk, server):
     opened = run("campaign", "open", one, "--server", f"{server.url}/")
     assert opened[0] == 0
     assert f"{server.url}/dashboard/{one}" in opened[2]
-    link = run("campaign", "invites", "create", one, "--server", f"{server.url}/")[1]
+    link = run("campaign", "invites", "create", one, "--local", "--server", f"{server.url}/")[1]
     assert link.startswith(f"{server.url}/j/{one}#i=")
 
 

@@ -1,15 +1,12 @@
-"""``quietcrowd campaign workers`` and ``invites``, against a server."""
+"""``quietcrowd campaign workers``, against a server."""
 
-import io
 import json
 
 import pytest
-from tests.campaign.people import check_problem
 from tests.campaign.promises import WORDS
 
 import quietcrowd as qc
 from quietcrowd.campaign.results.inference_process import Inferrer
-from quietcrowd.campaign.terms.tokens import new_token
 
 NOBODY = "worker-0123456789abcdef"
 ANY = "f" * 32
@@ -118,39 +115,3 @@ def test_a_last_day_is_named_changed_and_taken_back(run, at_desk, tmp_path):
     assert (document["closes_on"], document["state"]) == (None, "open")
     refused = run("campaign", "close", campaign, "--closes-on", "2020-01-01")
     assert (refused[0], "This day is over" in refused[2]) == (2, True)
-
-
-@pytest.mark.parametrize("by", ["argument", "input"])
-def test_invites_are_revoked_by_presenting_them(run, at_desk, monkeypatch, by):
-    campaign = at_desk.campaign()
-    links = run("campaign", "invites", "create", campaign, "--count", 2)[1].split()
-    tokens = [link.partition("#i=")[2] for link in links]
-    written = [links[0], tokens[1], new_token("qci_")]
-    if by == "input":
-        monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(written) + "\n\n"))
-        written = []
-    status, printed, errors = run("campaign", "invites", "revoke", campaign, *written)
-    told = "Revoked 3 invites. No one can join with a revoked invite.\n"
-    assert (status, printed, errors) == (0, "", told)
-    for token in tokens:
-        check_problem(at_desk.join(at_desk.guest(campaign), token), 403, "invite-invalid")
-
-
-@pytest.mark.usefixtures("at_desk")
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        ((ANY, "secret"), "link 1 has no invite"),
-        ((ANY, f"http://h/j/{'0' * 32}#i={new_token('qci_')}"), "to another campaign"),
-        ((ANY, new_token("qci_")), "The resource does not exist"),
-        ((ANY,), "name the links to revoke"),
-    ],
-)
-def test_what_goes_wrong_is_one_sentence_without_the_invite(run, monkeypatch, words, told):
-    monkeypatch.setattr("sys.stdin", io.StringIO(""))
-    status, printed, error = run("campaign", "invites", "revoke", *words)
-    assert (status, printed) == (2, "")
-    assert told in error
-    assert len(error.strip().splitlines()) == 1
-    assert "qci_" not in error.replace("#i=qci_...", "")
-    assert "secret" not in error
