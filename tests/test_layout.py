@@ -47,6 +47,7 @@ NO_MIRROR = {
     "test_examples": "examples/, the scenarios of the papers",
     "test_every_format": "every format, in and out",
     "test_faults": "the list of faults for make nightly, and what seeds them",
+    "test_first_screen": "what a browser asks for until the page for workers shows a screen",
     "test_floating_point": "an attack on noise in floats, and every mechanism under it",
     "test_floods": "the whole server, while strangers send it what nobody asked for",
     "test_grafana_dashboard": "deploy/grafana, against what a server publishes",

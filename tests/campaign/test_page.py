@@ -70,7 +70,9 @@ def test_the_page(run, tmp_path, monkeypatch):
         assert status == 0, errors
         return output.strip()
 
-    key, serve, create, begin, invite, look, close, results, found_truths, *more = requester
+    key, serve, create, begin, invite, replace, look, close, results, found_truths, *more = (
+        requester
+    )
     assert serve[0] == "serve"
     monkeypatch.setenv("QUIETCROWD_KEY", play(key))
     monkeypatch.setenv("QUIETCROWD_DEBOUNCE", "0")
@@ -79,7 +81,8 @@ def test_the_page(run, tmp_path, monkeypatch):
         names["ID"] = play(create)
         play(begin)
         links = play(invite).splitlines()
-        assert len(links) == 20
+        names["LINK"] = links.pop()
+        assert len([*links, play(replace, "--yes")]) == 20
         assert f"/dashboard/{names['ID']}#c=qcd_" in play(look)
         on_terminal, from_file, show, leave = worker
         assert on_terminal[:2] == ["worker", "answer"]
