@@ -258,7 +258,7 @@ def replace_invite(
 ) -> tuple[str, bool]:
     """Return a new invite with the tasks of an earlier one, and whether results may change.
 
-    What was sent with the earlier one is deleted. The rows written are the same whether it was
+    Reports sent with the earlier one are deleted. The rows written are the same whether it was
     free, reserved, spent, revoked or never issued. The campaign must be locked and open; the
     journal is written first.
     """
@@ -276,7 +276,7 @@ def replace_invite(
 
 
 def retract_again(connection: Connection, campaign: bytes, invite: bytes, kept: bytes) -> int:
-    """Delete what was sent with a replaced invite, by its hash; return the number of workers."""
+    """Delete reports sent with a replaced invite, by its hash; return the number of workers."""
     sender = _sender(connection, campaign, invite)
     if sender is not None:
         erase_participant(connection, sender, kept)

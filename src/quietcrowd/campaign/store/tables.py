@@ -199,7 +199,7 @@ participant = _table(
     Column("allotment", LargeBinary),
     Column("invite_sha256", LargeBinary),
     Column("code_sha256", LargeBinary),
-    _counted("placed", 1),  # as workers are who joined at older servers
+    _counted("placed", 1),  # of workers joined at older servers
     UniqueConstraint("campaign_id", "pseudonym"),
     UniqueConstraint("campaign_id", "id"),
     Index("ix_participant_campaign_id_standing", "campaign_id", "standing"),

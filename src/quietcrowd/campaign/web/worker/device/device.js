@@ -87,9 +87,9 @@ export class Device {
   }
 
   /**
-   * Join after consent to the terms. `code` is that of the same worker in another browser, who goes
-   * on here. Repeating this has no effect, except with another invite or a code: until reports are
-   * drawn, these begin anew.
+   * Join after consent to the terms. `code` continues the same worker from another browser.
+   * Repeating this has no effect, except with another invite or a code: until reports are drawn,
+   * these begin anew.
    */
   async join(invite, code) {
     const { configHash } = this.terms ?? (await this.load());
@@ -295,7 +295,7 @@ export class Device {
     return (await navigator.storage?.persist?.()) ?? false;
   }
 
-  /** Return what this browser must remember of all campaigns, as JSON: no answer and no secret. */
+  /** Return the ledger of this browser as JSON, without answers and secrets. */
   async ledgerText() {
     await this.#exchange();
     const kept = this.#entries.map(
