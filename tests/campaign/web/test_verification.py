@@ -1,5 +1,7 @@
+import gzip
 import hashlib
 import json
+import zlib
 
 import httpx
 import pytest
@@ -23,10 +25,10 @@ PAGE = f"j/{ANY_CAMPAIGN}"
 class Fake(httpx.BaseTransport):
     """A server of files, some of them changed; it counts what it is asked."""
 
-    def __init__(self, changed=None, policy=WORKER_POLICY, server=SERVER):
+    def __init__(self, changed=None, policy=WORKER_POLICY, server=SERVER, packed=None):
         files = {**SERVED, "worker/manifest.json": MANIFEST, PAGE: WORKER_PAGE}
         files["worker/saved.html"] = saved_page(server)
-        self.policy = policy
+        self.policy, self.packed = policy, packed
         self.answers = {
             path: (200, file.media_type, file.content) for path, file in files.items()
         } | (changed or {})
@@ -37,6 +39,8 @@ class Fake(httpx.BaseTransport):
         self.asked.append(path)
         status, kind, content = self.answers[path]
         headers = {"content-type": kind, "content-security-policy": self.policy}
+        if request.headers["accept-encoding"] == "gzip" and self.packed:
+            headers["content-encoding"], content = "gzip", self.packed(content)
         parts = iter([content]) if isinstance(content, bytes) else content
         return httpx.Response(status, headers=headers, content=parts)
 
@@ -142,6 +146,28 @@ def test_what_is_too_long_is_not_read_to_its_end():
 
     [[path, _]] = differences({"worker/worker.css": (200, "text/css", endless())})
     assert path == "worker/worker.css"
+
+
+def test_files_are_compared_as_browsers_get_them():
+    assert differences(packed=gzip.compress) == []
+    paths = {path for path, _ in differences(changed(with_a_byte_more), packed=gzip.compress)}
+    assert paths == set(COMPARED)
+
+
+@pytest.mark.parametrize(
+    "packed",
+    [
+        bytes,
+        zlib.compress,
+        lambda content: gzip.compress(content)[:-9],
+        lambda content: gzip.compress(content) + b"more",
+        lambda _: gzip.compress(bytes(2**26)),
+    ],
+    ids=["not compressed", "deflate", "cut off", "more", "very long"],
+)
+def test_what_is_not_compressed_as_it_says_differs(packed):
+    paths = {path for path, _ in differences(packed=packed)}
+    assert paths == {*COMPARED, "worker/manifest.json"}
 
 
 def test_a_server_below_a_path_has_to_know_it():
