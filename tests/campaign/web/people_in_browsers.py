@@ -137,6 +137,13 @@ class WorkerInBrowser(Person):
             self.choose(given)
         self.page.locator("#send").wait_for()
 
+    def go_back(self, questions):
+        """Go from the review to the first of so many questions."""
+        self.page.locator("#send").wait_for()
+        for place in range(questions, 0, -1):
+            self.press("Back")
+            self.question(place)
+
     def send(self):
         self.press("Send")
 

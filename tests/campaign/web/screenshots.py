@@ -213,9 +213,12 @@ def ends(studio, worker):
     worker.press("Withdraw with a key")
     worker.heading("Withdraw")
     studio.take(worker, "worker-33-withdraw-with-a-key")
+
+
+def not_started(studio, worker):
+    """Show a page whose program was changed on the way."""
     worker.wire.changes["/worker/page.js"] = lambda content, _: content + b" "
     worker.page.goto(studio.desk.link(studio.labels))
-    worker.page.reload()
     worker.page.get_by_text("This page has not started.").wait_for()
     studio.take(worker, "worker-34-not-started")
 
@@ -282,6 +285,7 @@ SCENES = (
     (WorkerInBrowser, (from_the_link_to_the_receipt, after_the_receipt)),
     (WorkerInBrowser, (other_questions,)),
     (WorkerInBrowser, (ends,)),
+    (WorkerInBrowser, (not_started,)),
     (WorkerInBrowser, (saved,)),
     (RequesterInBrowser, (dashboards, plans)),
 )

@@ -54,10 +54,12 @@ def test_fifty_edits_a_reload_and_two_tabs_draw_once(person, desk):
         worker.question(1)
     worker.answer(["yes", "no", "no"])
     worker.come_back()
+    worker.go_back(3)
     worker.answer(["no", "yes", "yes"])
     other = new_person(worker.page.context, worker.wire, quick=True)
     other.open(worker.page.url)
     other.press("Yes, go on")
+    other.go_back(3)
     other.answer(["yes", "yes", "no"])
     for tab in (worker, other):
         tab.page.get_by_role("button", name="Send", exact=True).dispatch_event("click")

@@ -1,5 +1,7 @@
 """Whole campaigns in a browser: three workers at their page, a requester at the dashboard."""
 
+import re
+
 import pytest
 from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.web.people_in_browsers import (
@@ -155,3 +157,50 @@ def test_a_worker_withdraws_with_the_key_on_another_device(person, desk):
     other.press("Withdraw permanently")
     other.heading("The reports are deleted")
     assert desk.server.client(key).get("/me/reports").status_code == 401
+
+
+@pytest.mark.nightly
+def test_another_browser_goes_on_with_the_code_and_only_one_sends(person, desk):
+    campaign = desk.campaign(about="continued in a browser")
+    link = desk.link(campaign)
+    first, second = person(quick=True), person(quick=True)
+    first.open(link).consider()
+    first.press("Take part")
+    first.heading("If you are interrupted")
+    code = first.page.locator(".code").inner_text()
+    first.press("Start")
+    first.answer(["yes", "no", None])
+    second.open(link)
+    second.page.get_by_text("Opened this link before?").click()
+    second.page.get_by_label("In another browser? Enter the code").fill(code.lower())
+    second.join()
+    second.answer(["no", "yes", "yes"])
+    second.send()
+    key = second.arrive()
+    assert len(held(desk, key)["reports"]) == 3
+    first.send()
+    first.heading("You cannot answer here")
+    assert "Nothing was sent from here" in first.text()
+    assert first.wire.uploads == []
+    first.press("Delete the answers")
+    first.heading("Your answers are deleted")
+
+
+@pytest.mark.nightly
+def test_a_link_that_was_replaced_goes_on_with_the_new_one(person, desk):
+    campaign = desk.campaign(about="replaced in a browser")
+    link = desk.link(campaign)
+    worker = person(quick=True)
+    worker.play(link, ["yes", "no", "yes"])
+    address, _, invite = link.partition("#i=")
+    made = desk.client.post(f"/campaigns/{campaign}/invites/replace", json={"invite": invite})
+    [new] = set(re.findall(r"qci_[\w-]{43}", made.raise_for_status().text)) - {invite}
+    worker.page.goto("about:blank")
+    worker.open(f"{address}#i={new}")
+    worker.heading("Go on where you stopped?")
+    worker.press("Start with this link instead")
+    worker.join()
+    worker.answer(["no", "no", "yes"])
+    worker.send()
+    key = worker.arrive()
+    assert len(held(desk, key)["reports"]) == 3

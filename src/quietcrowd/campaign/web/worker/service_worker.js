@@ -10,18 +10,21 @@ const PAGE = `${BASE}j/${"0".repeat(32)}`; // the same for all campaigns
 addEventListener("install", (event) => event.waitUntil(update()));
 
 addEventListener("fetch", (event) => {
-  const { mode, url, integrity } = event.request;
+  const { mode, url, integrity, destination } = event.request;
   const path = url.startsWith(BASE) ? url.slice(BASE.length).replace(/#.*/, "") : "";
   if (mode === "navigate" && /^j\/[0-9a-f]{32}$/.test(path)) {
     event.respondWith(kept(PAGE, event.request));
     event.waitUntil(update().catch(() => {})); // offline
-  } else if (path.startsWith("worker/") && integrity) {
+  } else if (path.startsWith("worker/") && ["script", "style"].includes(destination)) {
     event.respondWith(kept(`${url}?${integrity}`, event.request));
   }
 });
 
-async function kept(key, request) {
-  const found = await caches.match(key, { cacheName: "quietcrowd" });
+/** Return what is stored; if a browser hides the requested hash, the latest file. */
+async function kept(start, request) {
+  const cache = await caches.open("quietcrowd");
+  const keys = (await cache.keys()).filter(({ url }) => url.startsWith(start));
+  const found = keys.length > 0 && (await cache.match(keys.at(-1)));
   return found ? new Response(found.body, found) : fetch(request);
 }
 
