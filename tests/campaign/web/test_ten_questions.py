@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from tests.campaign.waiting import in_time
 from tests.campaign.web.browser import own_chromium
 from tests.campaign.web.people_in_browsers import new_person
 from tests.campaign.web.test_interruptions import through
@@ -129,8 +128,8 @@ def test_a_browser_that_is_killed_after_nine_of_ten_answers_loses_none(browser, 
                 worker.question(place + 1)
                 worker.choose(answer)
             worker.question(10)
-            kill()
-            assert in_time(lambda: worker.page.is_closed() or not context.browser.is_connected())
+            with worker.page.expect_event("close"):
+                kill()
         assert opened.uploads == []
         with own_chromium(browser, tmp_path, *through(opened)) as (context, _):
             worker = new_person(context, opened)

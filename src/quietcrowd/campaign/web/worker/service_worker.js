@@ -20,7 +20,7 @@ addEventListener("fetch", (event) => {
   }
 });
 
-/** Return what is stored; if a browser hides the requested hash, the latest file. */
+/** Return a stored file, the latest one if the browser hides the requested hash. */
 async function kept(start, request) {
   const cache = await caches.open("quietcrowd");
   const keys = (await cache.keys()).filter(({ url }) => url.startsWith(start));

@@ -1,4 +1,4 @@
-// What comes before the first question, next to consent: the requester, the pictures, a code.
+// Screens before the first question, next to consent: the requester, the pictures, a code.
 
 import { isNumbered } from "../terms/meanings.js";
 import { boundsOf, labelsOf } from "../terms/domain.js";
@@ -53,7 +53,7 @@ export function landing(app) {
   };
 }
 
-/** Return an answer, what is sent for it, and how often; null if that has no simple odds. */
+/** Return an answer, its reports, and how often each is sent; null if that has no simple odds. */
 function exampleOf(app) {
   const { say, count } = app;
   const { mechanism, channel } = app.terms;

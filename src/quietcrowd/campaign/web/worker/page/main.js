@@ -27,7 +27,7 @@ class App {
   answers = new Map();
   typedLimit = null; // in the consent screen, until the worker joins
   code = ""; // of a place that was opened in another browser, as typed
-  hasSkipped = false; // and knows what that shows
+  hasSkipped = false; // and was warned
   #catalogs = new Map();
   #screen = [];
   #before = []; // the previous screen
@@ -122,7 +122,7 @@ class App {
     }
   }
 
-  /** Show what is above and below a screen: the way back, how far one is, what one has done. */
+  /** Show the frame of a screen: the way back, the progress, the last answer. */
   #frame({ back, at, told = "", undo }) {
     const isAsking = at !== undefined;
     const all = this.order?.length;
@@ -287,7 +287,7 @@ class App {
     }
   }
 
-  /** Take an answer, or null for none, and show what follows. */
+  /** Take an answer, or null for none, and show the next screen. */
   give(place, answer, then) {
     const { order, answers } = this;
     const { name } = order[place];
@@ -307,7 +307,7 @@ class App {
     failure && this.#refused(failure);
   }
 
-  /** Show what a worker agrees to with this link, next to a place of another link. */
+  /** Start with this link, next to a place of another link. */
   async startOver() {
     this.terms = await this.device.load();
     await this.go("landing");

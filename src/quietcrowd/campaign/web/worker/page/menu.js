@@ -27,7 +27,7 @@ export function menu(app) {
   };
 }
 
-/** Ask whether to continue; of what is kept, only the count is shown. */
+/** Ask whether to continue; of kept answers, only the count is shown. */
 export async function resume(app) {
   const { device, say } = app;
   const { state } = device;
@@ -66,7 +66,7 @@ export function forget(app) {
   };
 }
 
-/** Show why nothing can be done here, and what can be done elsewhere. */
+/** Show why nothing can be done here, and a way on. */
 export function end(app, key, values) {
   const isRefusal = !key.startsWith("screen");
   const given = app.device?.terms?.promises?.contact ?? "";

@@ -56,7 +56,7 @@ export function questions(app, place, then, change) {
   };
 }
 
-/** Return what the worker did on the screen before, and how to undo it. */
+/** Return the answer given on the screen before, and how to undo it. */
 export function done(app, change) {
   if (!change) {
     return {};

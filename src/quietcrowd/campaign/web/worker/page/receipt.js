@@ -1,4 +1,4 @@
-// The receipt: what this device sent, the privacy loss, and how to withdraw.
+// The receipt: the sent reports, the privacy loss, and how to withdraw.
 
 import { byId, tables } from "./elements.js";
 import { qrCode } from "./qr.js";
