@@ -22,12 +22,14 @@ python3 -m venv /opt/quietcrowd
 install -m 0755 deploy/quietcrowd-admin /usr/local/bin/
 cp -r deploy/systemd/*.service deploy/systemd/*.timer deploy/systemd/quietcrowd-.service.d /etc/systemd/system/
 cp deploy/systemd/journald@quietcrowd.conf /etc/systemd/
-sed "s/{\$DOMAIN}/$domain/" deploy/Caddyfile | install --backup=numbered -m 0644 /dev/stdin /etc/caddy/Caddyfile
+install --backup=numbered -m 0644 deploy/Caddyfile /etc/caddy/
+sed -i "s/{\$DOMAIN}/$domain/" /etc/caddy/Caddyfile
 systemctl daemon-reload
 
 if [ "$first" ]; then
-    sed "s/crowd.example.org/$domain/" deploy/systemd/quietcrowd.env | install -m 0600 /dev/stdin $settings
-    key=$(quietcrowd-admin create-key owner)
+    install -m 0600 deploy/systemd/quietcrowd.env $settings
+    sed -i "s/crowd.example.org/$domain/" $settings
+    key=$(quietcrowd-admin create-key owner) || { rm $settings; exit 1; }
 else
     quietcrowd-admin migrate --copies $copies
 fi
