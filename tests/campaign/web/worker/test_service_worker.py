@@ -37,23 +37,21 @@ class Release:
     wrong: bool = False
 
     def files(self):
-        module = html_file(f'import "./part.js";\ndocument.title += " {self.version}";\n')
-        part = html_file(f'document.title = "page {self.version},";\n')
-        return {"worker/main.js": module, "worker/part.js": part}
+        one = html_file(f'document.title = "page {self.version},";\n')
+        other = html_file(f'document.title += " {self.version}";\n')
+        return {"worker/one.js": one, "worker/other.js": other}
 
     def page(self):
-        files = self.files().items()
-        hashes = {f"../{path}": file.integrity for path, file in files}
-        integrity = json.dumps({"integrity": hashes})
-        return html_file(
-            f'<!doctype html><title></title><script type="importmap">{integrity}</script>'
-            f'<script type="module" src="../worker/main.js"></script>{self.version}'
-        )
+        scripts = [
+            f'<script type="module" src="../{path}" integrity="{file.integrity}"></script>'
+            for path, file in self.files().items()
+        ]
+        return html_file(f"<!doctype html><title></title>{''.join(scripts)}{self.version}")
 
     def manifest(self):
         files = {path: file.integrity for path, file in self.files().items()}
         if self.wrong:
-            files["worker/part.js"] = files["worker/main.js"]
+            files["worker/other.js"] = files["worker/one.js"]
         return json.dumps({"files": files, "page": self.page().integrity})
 
     def answer(self, request):
@@ -134,6 +132,27 @@ def test_a_new_release_is_there_the_next_time_and_never_half(page, release):
     page.reload()
     page.wait_for_function("() => document.title === 'page 2, 2'")
     wait_until_kept(page, release, second)
+
+
+def test_an_update_that_was_interrupted_changes_nothing(page, release):
+    page.evaluate(REGISTER)
+    first = release.kept()
+    release.version = "2"
+    (worker,) = page.context.service_workers
+    worker.evaluate(
+        """() => {
+          const put = Cache.prototype.put;
+          Cache.prototype.put = function (key, response) {
+            const isPage = key === PAGE;
+            return isPage ? Promise.reject(new Error("halted")) : put.call(this, key, response);
+          };
+          return update().catch(() => {});
+        }"""
+    )
+    assert set(page.evaluate(KEPT)) == release.kept() | first
+    page.context.set_offline(True)
+    page.reload()
+    page.wait_for_function("() => document.title === 'page 1, 1'")
 
 
 @pytest.mark.nightly

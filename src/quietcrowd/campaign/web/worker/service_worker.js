@@ -10,22 +10,27 @@ const PAGE = `${BASE}j/${"0".repeat(32)}`; // the same for all campaigns
 addEventListener("install", (event) => event.waitUntil(update()));
 
 addEventListener("fetch", (event) => {
-  const { mode, url, integrity, destination } = event.request;
+  const { mode, url, destination } = event.request;
   const path = url.startsWith(BASE) ? url.slice(BASE.length).replace(/#.*/, "") : "";
   if (mode === "navigate" && /^j\/[0-9a-f]{32}$/.test(path)) {
     event.respondWith(kept(PAGE, event.request));
     event.waitUntil(update().catch(() => {})); // offline
   } else if (path.startsWith("worker/") && ["script", "style"].includes(destination)) {
-    event.respondWith(kept(`${url}?${integrity}`, event.request));
+    event.respondWith(keyOf(event.request).then((key) => kept(key, event.request)));
   }
 });
 
-/** Return a stored file, the latest one if the browser hides the requested hash. */
-async function kept(start, request) {
-  const cache = await caches.open("quietcrowd");
-  const keys = (await cache.keys()).filter(({ url }) => url.startsWith(start));
-  const found = keys.length > 0 && (await cache.match(keys.at(-1)));
+async function kept(key, request) {
+  const found = await caches.match(key, { cacheName: "quietcrowd" });
   return found ? new Response(found.body, found) : fetch(request);
+}
+
+/** Return a file's key; if a browser hides the requested hash, that which the stored page names. */
+async function keyOf({ url, integrity }) {
+  const cache = await caches.open("quietcrowd");
+  const named = integrity || (await (await cache.match(PAGE))?.text()) || "";
+  const keys = (await cache.keys()).map((one) => one.url);
+  return keys.find((key) => key.startsWith(`${url}?`) && named.includes(key.split("?")[1])) ?? url;
 }
 
 /** Store the server's release; updates run one at a time, since each deletes unknown files. */
