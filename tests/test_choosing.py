@@ -38,7 +38,7 @@ def test_what_a_command_prints_takes_the_place_of_what_it_printed(tmp_path):
     page = f"Before.\n\n```sh\n{command}\n```\n\n```output\nold\n```\n\nBehind.\n"
     new = DRAWING.with_output(page, tmp_path)
     assert new.startswith("Before.\n\n```sh\nquietcrowd plan")
-    assert "20 tasks: expected error rate, 3 crowds simulated" in new
+    assert "20 questions: expected error rate, 3 crowds simulated" in new
     assert "old" not in new
     assert new.endswith("```\n\nBehind.\n")
     assert DRAWING.with_output(new, tmp_path) == new

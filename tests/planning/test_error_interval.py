@@ -1,8 +1,16 @@
+import math
+
 import numpy as np
 import pytest
+from attrs import evolve
 from tests.nightly import nightly
 
-from quietcrowd.planning.error_interval import LEAST_CELLS, expected_errors, smooth
+from quietcrowd.planning.error_interval import (
+    LEAST_CELLS,
+    expected_errors,
+    high_of_many,
+    smooth,
+)
 from quietcrowd.planning.simulation import SimulatedError
 
 DRAWS = 12
@@ -122,3 +130,20 @@ def test_a_widened_interval_is_so_many_times_as_wide_on_its_scale():
     assert wide.error == one.error
     assert np.log(wide.high / wide.low) == pytest.approx(1.5 * np.log(one.high / one.low))
     assert np.log(wide.high * wide.low) == pytest.approx(np.log(one.high * one.low))
+
+
+@pytest.mark.parametrize("tasks", [1, 3, 30])
+def test_the_interval_of_many_tasks_counts_all_simulated_tasks_alike(tasks):
+    """Twelve crowds, as many right as wrong: .5 and 1.8 standard deviations of 100 tasks more."""
+    cell = [
+        SimulatedError(error=error, variance=0.25, tasks=tasks, constant=0.5)
+        for error in [0.0, 1.0] * 6
+    ]
+    high = high_of_many(cell, 100, labels=True)
+    assert 0.5 + 1.79 * 0.5 * math.sqrt(1 / 100) < high <= 1
+    even = [evolve(one, error=0.5) for one in cell]
+    expected = 0.5 + 1.796 * 0.5 * math.sqrt(1 / 100 + 1 / (12 * tasks))
+    assert high_of_many(even, 100, labels=True) == pytest.approx(expected, abs=0.03)
+    assert high_of_many([evolve(one, error=0.0) for one in cell], 100, labels=True) < 0.3
+    lengths = high_of_many(even, 100, labels=False)
+    assert 0.5 < lengths < high_of_many(even, 50, labels=False)

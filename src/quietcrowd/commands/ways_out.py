@@ -40,6 +40,8 @@ def ways_out(case: Case, line: Line) -> Iterator[tuple[str, str | None]]:
         fewer: Found | None = searches.best_questions(case, working.tell)
         if fewer is not None and not fewer.suffices:
             fewer = searches.fewest_people_of_best_questions(case, working.tell)
+        if fewer is not None and fewer.case.size.answers >= case.size.answers:
+            fewer = None
         larger = searches.least_total(case, working.tell)
     yield _way("More people", more, line, "people")
     names = ("answers_per_worker", "people")
@@ -49,7 +51,7 @@ def ways_out(case: Case, line: Line) -> Iterator[tuple[str, str | None]]:
 
 def _way(name: str, found: Found | None, line: Line, *names: str) -> tuple[str, str | None]:
     if found is None:
-        return f"{name}: this is not enough in practice.", None
+        return f"{name}: this does not help here.", None
     size = found.case.size
     sizes = {
         "people": f"{size.workers:,} people",

@@ -149,24 +149,27 @@ class Case:
         everyone = max(self.size.workers, -(-self.size.tasks // self.size.answers))
         size = self.size if covered == 1 else evolve(self.size, workers=everyone)
         worlds = getattr(self.assumption, "worlds", (self.assumption,))[:WORLDS]
-        errors = [theory_error(world, size, mechanism) for world in worlds]
-        found = [error for error in errors if error is not None]
-        if len(found) < len(errors):
-            return None
-        error = float(np.mean(found))
-        return 1 - covered + covered * error if self._labels else error
+        errors = []
+        for world in worlds:
+            error = theory_error(world, size, mechanism)
+            if error is None:
+                return None
+            missed = 1.0 if self._labels else math.sqrt(2 / math.pi) * getattr(world, "spread", 0.0)
+            errors.append((1 - covered) * missed + covered * error)
+        return float(np.mean(errors))
 
     def is_promising(self, guess: float) -> bool | None:
         """Return whether the campaign should be good enough in theory, next to a guess's error."""
         error = self.theory()
         if error is None or self.target is not None:
             return None if error is None or self.target is None else error <= self.target
+        tasks = max(self.size.tasks, FAIR_TASKS)
         simulated = simulated_size(self.assumption, self.size).tasks * self.crowds
-        counts = 1 / max(self.size.tasks, FAIR_TASKS) + 1 / simulated
+        counts = 1 / tasks + 1 / simulated
         reach = float(stdtrit(self.crowds - 1, (1 + COVERAGE) / 2)) * math.sqrt(counts)
         if not self._labels:
             return error * math.exp(BIAS + reach * math.sqrt(math.pi / 2 - 1)) < guess
-        angle = float(transformed(np.array(error), self.size.tasks, labels=True))
+        angle = float(transformed(np.array(error), tasks, labels=True))
         angle += BIAS + reach / 2
         return math.sin(min(angle, math.pi / 2)) ** 2 < guess
 
@@ -347,7 +350,7 @@ class _Grid(ABC):
             return None
         place = len(values) // 2 if start is None else start
         low, high, best = -1, len(values), None
-        for _ in range(TRIES):
+        for step in range(TRIES):
             told(self.words(values[place]))
             one = self.at(values[place])
             found = Found(case=one, row=one.row())
@@ -357,13 +360,11 @@ class _Grid(ABC):
                 low = place
             if high - low <= 1 or (best is None and place == len(values) - 1):
                 break
-            place = self._next(low, high, len(values))
+            if best is None:
+                place = min(low + 2**step, len(values) - 1)
+            else:
+                place = max(high - 2**step, 0) if low < 0 else (low + high) // 2
         return best
-
-    def _next(self, low: int, high: int, count: int) -> int:
-        if high == count:
-            return min(low + 1, count - 1)
-        return max(high - 1, 0) if low < 0 else (low + high) // 2
 
 
 class _People(_Grid):

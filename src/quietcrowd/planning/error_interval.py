@@ -112,6 +112,29 @@ def expected_errors(
     ]
 
 
+def high_of_many(
+    cell: Sequence[SimulatedError], tasks: int, *, labels: bool, widening: float = 1.0
+) -> float:
+    """Return the end of the interval if there were `tasks` such tasks, more than were simulated.
+
+    All simulated tasks count alike, as a crowd's error of few tasks is nearly discrete.
+    """
+    errors = np.array([one.error for one in cell])
+    mean, simulated = float(errors.mean()), sum(one.tasks for one in cell)
+    if labels:
+        own, slope = 0.25, 4 * mean * (1 - mean)
+    else:
+        slope = max(mean, LEAST_ERROR) ** 2
+        own = float(np.mean([one.variance for one in cell])) / slope
+    of_mean = own / simulated
+    if slope:
+        of_mean = max(of_mean, float(errors.var(ddof=1)) / len(cell) / slope)
+    quantile = float(stdtrit(len(cell) - 1, (1 + COVERAGE) / 2))
+    reach = widening * quantile * math.sqrt(own / tasks + of_mean)
+    middle = float(transformed(np.array(mean), tasks, labels=labels))
+    return _back(middle + reach, tasks, labels=labels)
+
+
 def on_scale(cell: Sequence[SimulatedError], *, labels: bool) -> Floats:
     """Return a cell's errors on the scale of the interval, shape (draws,)."""
     errors = np.array([one.error for one in cell])

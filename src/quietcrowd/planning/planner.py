@@ -27,6 +27,7 @@ from quietcrowd.planning.error_interval import (
     ExpectedError,
     SmoothedCell,
     expected_errors,
+    high_of_many,
     on_scale,
     smooth,
     transformed,
@@ -341,19 +342,21 @@ def _of_one_size(
 ) -> dict[PlannedCell, tuple[ExpectedError, float]]:
     """Return expected errors of one size, each with the interval's end for 100 tasks or more."""
     cells = [cell for cell in smoothed if cell.size == size]
-    errors, many = (
-        expected_errors(
-            [found[cell] for cell in cells],
-            tasks=tasks,
-            labels=isinstance(assumption.domain, FiniteDomain),
-            uncertain=assumption.uncertain
-            or simulated_size(assumption, size).answers != size.answers,
-            smoothed=[smoothed[cell] for cell in cells],
-            widening=assumption.widening,
-        )
-        for tasks in (size.tasks, max(size.tasks, FAIR_TASKS))
+    labels = isinstance(assumption.domain, FiniteDomain)
+    errors = expected_errors(
+        [found[cell] for cell in cells],
+        tasks=size.tasks,
+        labels=labels,
+        uncertain=assumption.uncertain or simulated_size(assumption, size).answers != size.answers,
+        smoothed=[smoothed[cell] for cell in cells],
+        widening=assumption.widening,
     )
-    highs = [one.high for one in many]
+    highs = [one.high for one in errors]
+    if size.tasks < FAIR_TASKS:
+        highs = [
+            high_of_many(found[cell], FAIR_TASKS, labels=labels, widening=assumption.widening)
+            for cell in cells
+        ]
     return dict(zip(cells, zip(errors, highs, strict=True), strict=True))
 
 
