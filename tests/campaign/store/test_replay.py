@@ -148,7 +148,7 @@ def test_what_ended_does_not_come_back(serve, settings, tmp_path, request):
     assert len(workers(again.database, closed)) == 1
     assert workers(again.database, over) == set()
     refused = client.post(f"/campaigns/{draft}/open")
-    assert "create a new one" in check_problem(refused, 409, "bad-state")["detail"]
+    assert "Create a new campaign" in check_problem(refused, 409, "bad-state")["detail"]
     [kept] = [
         one["delete_at"] for one in rows_of(again.database)["campaign"] if one["id"].hex() == closed
     ]
