@@ -95,7 +95,7 @@ def consent_sentences(
 def short_consent(guarantee: PrivacyGuarantee, *, together: bool = False) -> tuple[str, ...]:
     r"""Describe a guarantee in few lines for a worker; percentages are rounded up.
 
-    They limit what the reports reveal about anything: one answer that is sent, then all together,
+    They limit the certainty about any fact: from one answer that is sent, then from all together,
     then participation. See `consent_sentences` for everything else, and ``docs/theory/facts.md``
     for a proof. `together` states that one report is about all answers, so that no answer is sent
     separately. For delta above 0 the lines are about two possible answers, because a tail bound

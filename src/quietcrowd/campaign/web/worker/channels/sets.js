@@ -14,10 +14,12 @@ export const sets = Object.freeze({
     requireMembers(channel, "kind labels members inside outside");
     const { labels, members, inside, outside } = channel;
     must(isWhole(2, MOST_LABELS, labels) && labels === labelsOf(domain)?.length);
-    must(isWhole(1, labels - 1, members) && isCountable(labels, members));
+    must(isWhole(1, labels - 1, members));
+    const count = countSets(labels, members);
+    must(count <= BigInt(MOST_SETS));
     must(isWhole(1, TOTAL, inside) && isWhole(1, inside, outside));
     must(members * inside + (labels - members) * outside <= TOTAL);
-    return reportsTo(countSets(labels, members) - 1);
+    return reportsTo(Number(count) - 1);
   },
 
   /** Draw the number of a set for each answer. */
@@ -55,10 +57,12 @@ function setBinomials(labels, members) {
   });
 }
 
-/** Return the number of sets, exact up to 2^53. */
 function countSets(labels, members) {
-  const few = Math.min(members, labels - members);
-  return setBinomials(labels + 1, few)[few - 1][labels];
+  let count = 1n;
+  for (let i = 1n; i <= BigInt(members); i += 1n) {
+    count = (count * (BigInt(labels - members) + i)) / i;
+  }
+  return count;
 }
 
 /** Return the number of a set, given the codes of its labels in increasing order. */
@@ -80,16 +84,6 @@ export function membersOfSet(rank, labels, members) {
     left -= table[place][code];
   }
   return codes;
-}
-
-/** Return whether there are at most 2^53 sets. */
-function isCountable(labels, members) {
-  const few = Math.min(members, labels - members);
-  let count = 1n;
-  for (let i = 1n; i <= BigInt(few); i += 1n) {
-    count = (count * (BigInt(labels - few) + i)) / i;
-  }
-  return count <= BigInt(MOST_SETS);
 }
 
 /**

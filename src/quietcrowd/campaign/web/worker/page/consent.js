@@ -1,4 +1,4 @@
-// The consent screen: in brief what others can learn, and all else in folds, before a worker joins.
+// The consent screen: the terms in brief, and all else in folds.
 
 import { describe, percentages } from "../channels/index.js";
 import { consentSentences, shortConsent } from "../terms/consent.js";
@@ -28,9 +28,8 @@ export async function consent(app) {
     served: !app.saved,
     join,
     ready: () => {
-      const field = byId("budget");
-      field.addEventListener("input", () => {
-        app.typedLimit = field.value; // survives a change of language
+      byId("budget").addEventListener("input", ({ target }) => {
+        app.typedLimit = target.value; // survives a change of language
       });
     },
     back: () => app.go("landing"),
@@ -38,7 +37,7 @@ export async function consent(app) {
   };
 }
 
-/** Return what the device sends, and what others can learn from it. */
+/** Return the terms and the noise. */
 function factsOf({ terms, say }) {
   const [learn, figures, seen, rest] = shortConsent(terms, say);
   const [losses, promised] = consentSentences(terms, say);

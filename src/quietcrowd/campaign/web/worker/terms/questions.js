@@ -12,14 +12,9 @@ import { CONFUSABLES } from "./confusables.js";
 const EVERYDAY = /^[\u0590-\u0dff\u3000-\u9fff]$/u;
 
 /** Return the same text for all texts that look alike; it has "m" instead of UTS #39's "rn". */
-function skeleton(text) {
-  return replaced(text, PROTOTYPES);
-}
-
+const skeleton = (text) => replaced(text, PROTOTYPES);
 /** Return a text with look-alike letters replaced; numbers, accents and most marks remain. */
-function lettersAlike(text) {
-  return replaced(text, LETTERS);
-}
+const lettersAlike = (text) => replaced(text, LETTERS);
 
 function replaced(text, table) {
   const looks = Array.from(text.normalize("NFD"), (letter) => table.get(letter) ?? letter);
@@ -154,11 +149,9 @@ function askingKeys(data, fold) {
 }
 
 function keysIn(value) {
-  if (typeof value !== "object" || value === null) {
-    return [];
-  }
-  const own = Array.isArray(value) ? [] : Object.keys(value);
-  return [...own, ...Object.values(value).flatMap(keysIn)];
+  const isNested = typeof value === "object" && value !== null;
+  const own = isNested && !Array.isArray(value) ? Object.keys(value) : [];
+  return isNested ? [...own, ...Object.values(value).flatMap(keysIn)] : own;
 }
 
 /** Return a value with its texts replaced by their appearance, and objects by lists. */

@@ -17,8 +17,8 @@ const AS_OF = /^[1-9]\d{3}-\d{2}-\d{2}$/;
 const isCount = (value) => Number.isSafeInteger(value) && value >= 1;
 const isText = (value) => typeof value === "string";
 const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
-const isName = (most) => (value) =>
-  isText(value) && value.trim() !== "" && [...value].length <= most;
+const isFlag = (value) => typeof value === "boolean";
+const isName = (most) => (value) => isText(value) && value.trim() && [...value].length <= most;
 const isAtMost = (most) => (value) => isCount(value) && value <= most;
 
 const MEMBERS = Object.freeze({
@@ -33,9 +33,7 @@ const PROMISES = Object.freeze({
 
 const HANDED_OUT = Object.freeze({ allotment: (value) => ["random", "suggested"].includes(value) });
 const NAMED = Object.freeze({ requester_id: (value) => isText(value) && HEX_ID.test(value) });
-const LATEST = Object.freeze({
-  ...{ drafts: (value) => typeof value === "boolean", summary: Array.isArray },
-});
+const LATEST = Object.freeze({ drafts: isFlag, summary: Array.isArray });
 const DATED = Object.freeze({ as_of: isDay });
 
 const FIGURES = Object.freeze({
@@ -51,11 +49,8 @@ export class Refusal extends Error {
   }
 }
 
-function refuseUnless(condition, name, values) {
-  if (!condition) {
-    throw new Refusal(`refusal.${name}`, values);
-  }
-}
+const refuseUnless = (condition, name, values) =>
+  refuseIf(!condition, `refusal.${name}`, values);
 
 async function attempt(give, name) {
   try {
@@ -150,9 +145,8 @@ function checkMembers(config, campaign) {
 }
 
 function figuresOf(guarantee, config, english) {
-  const shown = Object.entries(FIGURES).map(([name, own]) => {
-    return [name, guarantee[own] === Infinity ? null : guarantee[own]];
-  });
+  const finite = (loss) => (loss === Infinity ? null : loss);
+  const shown = Object.entries(FIGURES).map(([name, own]) => [name, finite(guarantee[own])]);
   return {
     ...Object.fromEntries(shown),
     participation_protected: guarantee.participationProtected,
