@@ -914,6 +914,18 @@ def test_who_comes_back_goes_on_with_the_first_open_question(browser):
         assert calls(page, "load") == []
 
 
+def test_another_link_in_the_same_browser_starts_without_the_answers(browser):
+    kept = [["t1", "no"]]
+    with screens(browser, given(state="joined", drafts=kept, isOther=True)) as page:
+        arrive(page, "Go on where you stopped?")
+        press(page, "Start with this link instead")
+        arrive(page, "Birds")
+        page.evaluate("device.dropDrafts()")  # as joining does
+        joined(page)
+        assert calls(page, "join") == [[INVITE]]
+        assert page.locator("[aria-pressed]").count() == 0
+
+
 def test_answers_are_deleted_from_the_menu(browser):
     with screens(browser, given()) as page:
         joined(page)

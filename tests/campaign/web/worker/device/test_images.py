@@ -37,7 +37,9 @@ def page(browser):
 
 FETCH = """async ([server, hashes]) => {
   const { fetchImages } = await import("/worker/device/images.js");
-  const timing = { pause: 500, patience: 60_000 };
+  window.counted = [];
+  const onImage = (got, all) => window.counted.push([got, all]);
+  const timing = { pause: 500, patience: 60_000, onImage };
   try {
     const images = await fetchImages(server, "qcw_mine", hashes, timing);
     const widths = {};
@@ -72,6 +74,7 @@ def test_all_images_are_fetched_in_one_order_and_shown(page):
     asked = answer_with(page, lambda hash_, _: {"body": held[hash_], "content_type": "text/html"})
     names = [*held, *reversed(held)]
     assert page.evaluate(FETCH, [f"{ORIGIN}/below/", names]) == dict.fromkeys(held, 1)
+    assert page.evaluate("window.counted") == [[got, len(held)] for got in range(len(held))]
     place = f"{ORIGIN}/below/api/v1/me/images/"
     assert [one.url for one in asked] == [place + hash_ for hash_ in sorted(held)]
     assert {one.headers["authorization"] for one in asked} == {"Bearer qcw_mine"}

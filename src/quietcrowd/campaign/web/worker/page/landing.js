@@ -88,8 +88,6 @@ function exampleOf(app) {
   return named(answer, weights[place][place] / 2 ** 32, answer, other);
 }
 
-export function loading() {}
-
 /** Show how many pictures are here. */
 export async function loaded(app, got, all) {
   await (app.screen !== "loading" && app.go("loading"));

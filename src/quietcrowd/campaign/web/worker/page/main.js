@@ -5,7 +5,7 @@ import { reportsAll } from "../channels/index.js";
 import { systemWords, uniformIntegers } from "../channels/random.js";
 import { answersWithin, consent } from "./consent.js";
 import { byId, element, filled } from "./elements.js";
-import { isInside, landing, loading, loaded, started } from "./landing.js";
+import { isInside, landing, loaded, started } from "./landing.js";
 import { end, forget, menu, resume, withdrawal } from "./menu.js";
 import { speaker } from "./messages.js";
 import { isFullFor, questions } from "./questions.js";
@@ -13,7 +13,7 @@ import { receipt } from "./receipt.js";
 import { deliver, review } from "./review.js";
 
 const SCREENS = {
-  ...{ landing, consent, loading, started, questions, menu, review, receipt, resume },
+  ...{ landing, consent, started, questions, menu, review, receipt, resume },
   ...{ forget, withdrawal, link, end },
 };
 const LINK = /^(.*\/)j\/([0-9a-f]{32})\/?(?:#i=(.*))?$/;
@@ -33,6 +33,7 @@ class App {
   #before = []; // the previous screen
   #asking = []; // the last question, or the review
   #turn = 0;
+  #timer;
   #isBusy = false;
 
   constructor() {
@@ -94,7 +95,8 @@ class App {
     const parts = [...document.querySelectorAll(".foot, #toast")];
     const setStill = (isStill) => parts.forEach((one) => (one.inert = isStill));
     setStill(true); // a second tap is for the screen before
-    setTimeout(() => setStill(false), DEAD_TIME);
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => setStill(false), DEAD_TIME);
   }
 
   goBack(toAsking = false) {
@@ -194,8 +196,7 @@ class App {
     if (server !== this.server) {
       return false;
     }
-    this.link = address.split("#")[0];
-    this.invite = invite;
+    Object.assign(this, { link: address.split("#")[0], invite });
     const english = speaker(this.#catalogs.get("en"));
     const onImage = (got, all) => loaded(this, got, all);
     this.device = await Device.open({ base: server, campaign, english, onImage });
@@ -289,26 +290,27 @@ class App {
 
   /** Take an answer, or null for none, and show the next screen. */
   give(place, answer, then) {
-    const { order, answers } = this;
-    const { name } = order[place];
-    const before = answers.get(name) ?? null;
+    const { name } = this.order[place];
+    const before = this.answers.get(name) ?? null;
     const isFirst = answer === null && !this.hasSkipped;
     this.hasSkipped ||= isFirst;
     const change = { place, answer, isFirst, undo: () => this.#answer(name, before, place) };
-    const isOpen = (one) => answers.has(one.name) || !isFullFor(this, one.name);
-    return this.#answer(name, answer, () =>
-      order.slice(then).some(isOpen) ? then : order.length, change);
+    return this.#answer(name, answer, then, change);
   }
 
-  async #answer(name, answer, next, change) {
-    answer === null ? this.answers.delete(name) : this.answers.set(name, answer);
-    const failure = await this.device.keepDrafts(this.answers).catch((error) => error);
-    await this.answering(typeof next === "number" ? next : next(), undefined, change);
+  /** Set an answer; show the question at `then`, or the review if none from there on is open. */
+  async #answer(name, answer, then, change) {
+    const { order, answers } = this;
+    answer === null ? answers.delete(name) : answers.set(name, answer);
+    const failure = await this.device.keepDrafts(answers).catch((error) => error);
+    const isOpen = (one) => answers.has(one.name) || !isFullFor(this, one.name);
+    await this.answering(order.slice(then).some(isOpen) ? then : order.length, undefined, change);
     failure && this.#refused(failure);
   }
 
   /** Start with this link, next to a place of another link. */
   async startOver() {
+    this.answers.clear();
     this.terms = await this.device.load();
     await this.go("landing");
   }
