@@ -7,7 +7,7 @@ let device;
 
 /** Open the device; return its state. */
 export async function openDevice(campaign, timing) {
-  const messages = await fetch("../worker/messages/en.json");
+  const messages = await fetch("./en.json");
   const english = speaker(await messages.json());
   const base = new URL("../", location.href).href;
   const now = () => Date.now() + (window.later ?? 0);

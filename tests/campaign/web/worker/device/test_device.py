@@ -87,6 +87,7 @@ def desk(tmp_path_factory):
     running = Running(settings).start()
     pages = {"/test/": "<!doctype html><title>test</title>"}
     pages["/test/device_page.js"] = one_module()
+    pages["/test/en.json"] = PAGE_FILES["messages/en.json"].text
     routes = [Route(path, served(text, path)) for path, text in pages.items()]
     running.app.router.routes[:0] = routes
     yield new_desk(running)
