@@ -107,8 +107,10 @@ def test_a_requester_leaves_no_key_and_no_token(browser, desk, campaign, tmp_pat
 
 
 @pytest.mark.nightly
-def test_a_worker_leaves_a_credential_in_indexeddb_alone_and_no_answer(browser, desk, tmp_path):
-    campaign = desk.campaign(NUMBERS, about="a number in a profile")
+@pytest.mark.parametrize("drafts", [False, True])
+def test_a_worker_leaves_a_credential_in_indexeddb_alone(browser, desk, tmp_path, drafts):
+    """Where drafts are kept, bytes of a deleted one may stay until the browser overwrites them."""
+    campaign = desk.campaign(NUMBERS, about="a number in a profile", drafts=drafts)
     with visit(browser, tmp_path, WorkerInBrowser, f"/j/{campaign}") as worker:
         worker.play(desk.link(campaign), [ANSWER, None, ANSWER]).send()
         credential = worker.arrive()
@@ -116,4 +118,5 @@ def test_a_worker_leaves_a_credential_in_indexeddb_alone_and_no_answer(browser, 
     assert found != []
     assert all("/IndexedDB/" in name for name in found)
     double = struct.pack("<d", ANSWER)
-    assert holders(tmp_path, double, *spellings(str(ANSWER))) == []
+    answers = holders(tmp_path, double, *spellings(str(ANSWER)))
+    assert all(drafts and "/IndexedDB/" in name for name in answers)
