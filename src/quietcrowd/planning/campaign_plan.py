@@ -154,7 +154,7 @@ class CampaignPlan:
         }
 
     def plot(self, path: str | Path) -> None:
-        """Plot expected errors against epsilon to a PNG or SVG file.
+        """Plot expected errors against total epsilons to a PNG or SVG file.
 
         Raises
         ------
@@ -167,7 +167,7 @@ class CampaignPlan:
 
 
 def plot_plan(rows: Sequence[PlanRow], path: Path, *, score: str, target: float | None) -> None:
-    """Plot expected errors with their intervals against the loss about one answer."""
+    """Plot expected errors with their intervals against the total loss of a worker."""
     check_picture(path)
     private = [row for row in rows if row.private]
     names = list(dict.fromkeys(row.mechanism for row in private))
@@ -176,7 +176,7 @@ def plot_plan(rows: Sequence[PlanRow], path: Path, *, score: str, target: float 
     panels = figure.subplots(1, len(names), sharey=True, squeeze=False)[0]
     for axes, name in zip(panels, names, strict=True):
         axes.set_title(name, fontsize="medium")
-        axes.set_xlabel("privacy loss of one answer (epsilon)")
+        axes.set_xlabel("total privacy loss of a person (epsilon)")
         _draw(axes, rows, [row for row in private if row.mechanism == name], target)
     panels[0].set_ylabel(f"{SCORE_NAMES[score]}, with 90 % interval")
     save_with_legend(figure, panels, path)
@@ -187,8 +187,9 @@ def _draw(
 ) -> None:
     plain = {(row.workers, row.answers): row for row in every if not row.private}
     for place, size in enumerate(dict.fromkeys((row.workers, row.answers) for row in rows)):
-        line = sorted((r for r in rows if (r.workers, r.answers) == size), key=lambda r: r.epsilon)
-        losses = [row.epsilon for row in line]
+        line = [row for row in rows if (row.workers, row.answers) == size]
+        line.sort(key=lambda row: row.total_epsilon)
+        losses = [row.total_epsilon for row in line]
         colour = f"C{place % 10}"
         label = f"{size[0]:,} workers, {size[1]:,} answers each"
         axes.plot(losses, [row.error for row in line], color=colour, marker="o", label=label)
@@ -207,7 +208,7 @@ def _draw(
         axes.axhline(target, color="black", linewidth=0.8, label="target")
     axes.plot([], [], color="black", linestyle=(0, (1, 3)), label="not private")
     axes.set_xscale("log")
-    ticks = sorted({round(row.epsilon, 6) for row in rows})
+    ticks = sorted({round(row.total_epsilon, 3) for row in rows})
     axes.set_xticks(ticks, [f"{tick:.3g}" for tick in ticks])
     axes.minorticks_off()
     axes.set_ylim(bottom=0)
