@@ -168,6 +168,8 @@ def test_crowds_of_figure_2_where_nothing_is_filled_in():
         "uniform truths, 90% missing",
         "uniform truths, 50% missing",
     ]
+    sparse = parts[0].experiment().dataset[0].answers
+    assert sparse.domain == qc.Interval(low=0, high=9)
     crowds = [
         qc.make_crowd(kind="sparse", tasks=15, workers=30, sparsity=0.5, random_state=seed)
         for seed in (0, 1)

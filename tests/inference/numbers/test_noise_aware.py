@@ -205,6 +205,18 @@ def test_no_worker_holds_half_of_a_task_unless_others_bear_it_out(options, epsil
 
 
 @pytest.mark.slow
+def test_a_few_accurate_workers_are_told_from_many_inaccurate_ones():
+    rng = np.random.default_rng(0)
+    sizes = np.where(rng.random(200) < 0.2, 0.05, 3.0)
+    options = {"tasks": 200, "workers": 200, "answers_per_worker": 8}
+    crowd = make_crowd(kind="numbers", worker_sigmas=sizes, random_state=0, **options)
+    estimate = qc.NoiseAware(shared_errors=False).fit(crowd.answers)
+    mean = qc.mean_absolute_error(qc.Mean().fit(crowd.answers), crowd.truths)
+    assert qc.mean_absolute_error(estimate, crowd.truths) < 0.4 * mean
+    found = estimate.workers.set_index("worker")["error_sd"].loc[np.flatnonzero(sizes < 1)]
+    assert found.median() < 0.1
+
+
 def test_what_nobody_bears_out_is_not_followed():
     rng = np.random.default_rng(5)
     rows = [

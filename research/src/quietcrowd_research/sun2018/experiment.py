@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import get_args
+from typing import Any, get_args
 
 import pandas as pd
+from attrs import evolve
 
 from quietcrowd.datasets import make_crowd
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.datasets.synthetic import Truths
+from quietcrowd.domains import Interval
 from quietcrowd.evaluation.experiment import Experiment
 from quietcrowd.inference.noise_aware import NoiseAware
 from quietcrowd.inference.numbers.averaging import Mean
@@ -137,12 +139,20 @@ def _synthetic(
     )
 
 
+def _as_numbers(crowd: Dataset) -> Dataset:
+    """Return the crowd with an `Interval` instead of levels, which `NoiseAware` takes as labels."""
+    levels: Any = crowd.answers.domain
+    interval = Interval(low=levels.low, high=levels.high)
+    numbers = levels.numbers(crowd.answers.values)
+    return evolve(crowd, answers=crowd.answers.with_values(interval, numbers))
+
+
 def _kept(size: tuple[int, int], at: Sequence[float], trials: int, seed: int) -> list[Part]:
     """Return the crowds of Figure 2 where answers alone are sent, and nothing is filled in."""
 
     def experiment(sparsity: float, truths: Truths) -> Experiment:
         return Experiment(
-            dataset=_crowds(size, sparsity, truths, trials, seed),
+            dataset=[_as_numbers(crowd) for crowd in _crowds(size, sparsity, truths, trials, seed)],
             mechanisms={"laplace": partial(LaplaceMechanism, fill=None)},
             epsilons=at,
             methods={"mean": Mean(), **METHODS, "noise-aware": NoiseAware()},

@@ -17,8 +17,8 @@ from quietcrowd.inference.numbers.truth_map import STATISTICS, TruthMap, learn_m
 CROWD_TRUST = 5.0
 """Number of workers that the prior of each error distribution counts as."""
 
-SIZE_TRUST, FEW_ANSWERS = 8.0, 100.0
-"""The crowd's size of errors counts as 8 answers of a worker with many, half of them with 100."""
+SIZE_TRUST, FEW_ANSWERS = 16.0, 100.0
+"""Degrees of freedom of the prior of a worker's size with many answers, half of them with 100."""
 
 BORNE_OUT = 0.8
 """Probability, given others' reports, of the upper bound of a worker's sigma."""
@@ -104,15 +104,15 @@ def _reviewed(model: BinModel, tally: NumberTally, state: NumberState) -> Number
 def _size_prior(
     distributions: ErrorDistributions, state: NumberState, answers: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.float64]:
-    """Return the log density of pseudo-answers, shape (workers, sizes), 0 at the crowd's size.
+    """Return the log prior of each size, shape (workers, sizes), 0 at the crowd's size.
 
-    That is the geometric mean over workers, weighted by the number of pseudo-answers.
+    The square of a worker's size, relative to the crowd's, has an F distribution with `trust` and
+    `trust` degrees of freedom. The crowd's is the geometric mean over workers, weighted by them.
     """
-    squares, trust = distributions.sigma**2, SIZE_TRUST * answers / (answers + FEW_ANSWERS)
-    logs = trust * (state.beliefs @ np.log(squares))
+    squares, trust = np.log(distributions.sigma**2), SIZE_TRUST * answers / (answers + FEW_ANSWERS)
+    logs = trust * (state.beliefs @ squares)
     size = integer_sums.exact_sum(logs, len(logs)) / integer_sums.exact_sum(trust, len(trust))
-    apart = math.exp(size) / squares
-    prior: npt.NDArray[np.float64] = np.outer(0.5 * trust, 1.0 + np.log(apart) - apart)
+    prior: npt.NDArray[np.float64] = np.outer(-trust, np.log(np.cosh((squares - size) / 2.0)))
     return prior
 
 
