@@ -214,7 +214,7 @@ def test_a_few_accurate_workers_are_told_from_many_inaccurate_ones():
     mean = qc.mean_absolute_error(qc.Mean().fit(crowd.answers), crowd.truths)
     assert qc.mean_absolute_error(estimate, crowd.truths) < 0.4 * mean
     found = estimate.workers.set_index("worker")["error_sd"].loc[np.flatnonzero(sizes < 1)]
-    assert found.median() < 0.1
+    assert found.median() < 0.2
 
 
 def test_what_nobody_bears_out_is_not_followed():
