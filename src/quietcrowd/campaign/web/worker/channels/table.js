@@ -62,7 +62,8 @@ export const table = Object.freeze({
     const [least, most] = [Math.min, Math.max].map((find) => shareOf(find(...others), say));
     const range = least === most ? most : say("law.range", { least, most });
     const values = { count: others.length, name, report, kept: shareOf(kept, say), others: range };
-    const swapped = Math.floor((100 * (TOTAL - kept)) / TOTAL + 0.5) || say("law.under", { share: 1 });
+    const share = Math.floor((100 * (TOTAL - kept)) / TOTAL + 0.5);
+    const swapped = share || say("law.under", { share: 1 });
     const brief = isNumbered(terms.channel)
       ? say("law.brief.listed", { reports: row.length })
       : say("law.brief.labels", { swapped });

@@ -50,7 +50,8 @@ export const weights = Object.freeze({
     const [low, high] = [origin, origin + step * last].map((number) => withDigits(number, 4, say));
     const deviation = withDigits(step * Math.sqrt(mostVariance(channel, last)), 3, say);
     const times = withDigits(1 + oddsBeyondOne(channel), 3, say);
-    return [say("law.brief.bounded", { low, high }), say("law.bounded", { low, high, times, deviation })];
+    const values = { low, high, times, deviation };
+    return [say("law.brief.bounded", values), say("law.bounded", values)];
   },
 });
 

@@ -110,7 +110,8 @@ export class Device {
         const isBegun = own && !own.state && isSame && !typed && !(own.continues && invite);
         const { drafts, answered, keepsDrafts, closes = this.closes } = own ?? {};
         const kept = isSame && drafts && { drafts, answered, keepsDrafts };
-        return { ...(isBegun ? own : { ...fresh, ...kept }), configHash, ...(closes && { closes }) };
+        const entry = isBegun ? own : { ...fresh, ...kept };
+        return { ...entry, configHash, ...(closes && { closes }) };
       });
       await (this.state === "new" && this.#enter());
     });
@@ -333,7 +334,8 @@ export class Device {
   #isOver({ drafts, answered, closes }) {
     const now = this.#timing.now();
     const isRecent = Math.abs(now - answered) < KEPT_FOR; // also if the clock was changed
-    return drafts?.length > 0 && !(isRecent && !(new Date(now).toISOString().slice(0, 10) > closes));
+    const isClosed = new Date(now).toISOString().slice(0, 10) > closes;
+    return drafts?.length > 0 && (isClosed || !isRecent);
   }
 
   #expire() {

@@ -5,8 +5,10 @@ import { refuseIf } from "../terms/terms.js";
 const LONGEST = 30_000; // ms, of one request
 const LONGEST_WAIT = 3600; // maximum Retry-After in s
 const TRY_AGAIN = [408, 429, 500, 502, 503, 504];
-const KNOWN =
-  /problem:(campaign-closed|code|config-mismatch|credential|full|invite-invalid|not-found|withdrawn)(?:-unknown)?"/;
+const KNOWN = new RegExp(
+  "problem:(campaign-closed|code|config-mismatch|credential|full|invite-invalid|not-found|" +
+    'withdrawn)(?:-unknown)?"',
+);
 
 /** No response, or a request to retry. */
 class Unanswered extends Error {
