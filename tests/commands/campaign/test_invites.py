@@ -182,7 +182,7 @@ TOKEN = new_token("qci_")
 GOOD = [TOKEN, f"#i={TOKEN}", f"https://h/j/{ANY}#i={TOKEN}", f"https://h/a/j/{ANY}/#i={TOKEN}"]
 
 
-@pytest.mark.parametrize("link", GOOD)
+@pytest.mark.parametrize("link", GOOD, ids=["token", "end", "link", "link in a folder"])
 def test_a_link_or_its_end_is_taken(link):
     assert _invite(link, ANY, 1) == TOKEN
 
