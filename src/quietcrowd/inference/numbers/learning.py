@@ -20,6 +20,9 @@ CROWD_TRUST = 5.0
 SIZE_TRUST, FEW_ANSWERS = 16.0, 100.0
 """Degrees of freedom of the prior of a worker's size with many answers, half of them with 100."""
 
+LEAST_SIZE = 4.0
+"""With n answers, the prior falls steeply below ``sqrt(4 / (n (n + 100)))`` of the crowd's size."""
+
 BORNE_OUT = 0.8
 """Probability, given others' reports, of the upper bound of a worker's sigma."""
 
@@ -107,13 +110,15 @@ def _size_prior(
     """Return the log prior of each size, shape (workers, sizes), 0 at the crowd's size.
 
     The square of a worker's size, relative to the crowd's, has an F distribution with `trust` and
-    `trust` degrees of freedom. The crowd's is the geometric mean over workers, weighted by them.
+    `trust` degrees of freedom, times a factor against sizes that few answers cannot show. The
+    crowd's size is the geometric mean over workers, weighted by `trust`.
     """
-    squares, trust = np.log(distributions.sigma**2), SIZE_TRUST * answers / (answers + FEW_ANSWERS)
+    squares, given = np.log(distributions.sigma**2), np.maximum(answers, 1)
+    trust = SIZE_TRUST * answers / (answers + FEW_ANSWERS)
     logs = trust * (state.beliefs @ squares)
     size = integer_sums.exact_sum(logs, len(logs)) / integer_sums.exact_sum(trust, len(trust))
     prior: npt.NDArray[np.float64] = np.outer(-trust, np.log(np.cosh((squares - size) / 2.0)))
-    return prior
+    return prior - np.outer(LEAST_SIZE / (given * (given + FEW_ANSWERS)), np.exp(size - squares))
 
 
 def learn(model: BinModel, tally: NumberTally, state: NumberState) -> NumberState:
