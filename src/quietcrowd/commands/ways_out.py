@@ -37,12 +37,16 @@ def ways_out(case: Case, line: Line) -> Iterator[tuple[str, str | None]]:
 
     with Working("searching for ways out") as working:
         more = searches.fewest_people(case, working.tell)
+        if more is not None and more.case.size.workers <= case.size.workers:
+            more = None
         fewer: Found | None = searches.best_questions(case, working.tell)
         if fewer is not None and not fewer.suffices:
             fewer = searches.fewest_people_of_best_questions(case, working.tell)
         if fewer is not None and fewer.case.size.answers >= case.size.answers:
             fewer = None
         larger = searches.least_total(case, working.tell)
+        if larger is not None and larger.case.total <= case.total:
+            larger = None
     yield _way("More people", more, line, "people")
     names = ("answers_per_worker", "people")
     yield _way("Fewer questions per person", fewer, line, *names)

@@ -304,8 +304,9 @@ def best_questions(case: Case, told: Told = lambda _: None) -> Found:
 
 def _best_in_theory(case: Case) -> list[Case]:
     """Return the campaign with other numbers of questions per person, the best in theory first."""
-    counts = sorted({min(count, case.size.tasks) for count in (*COUNTS, case.size.tasks)})
-    cases = [case.with_answers(count) for count in counts]
+    most = max(1, MOST_PER_QUESTION * case.size.tasks // case.size.workers)
+    counts = {min(count, case.size.tasks, most) for count in (*COUNTS, case.size.tasks)}
+    cases = [case.with_answers(count) for count in sorted(counts)]
     errors = [(error, one) for one in cases if (error := one.theory()) is not None]
     known = [one for _, one in sorted(errors, key=lambda e: (e[0], e[1].size.answers))]
     return known or cases[:: max(1, len(cases) // BEST_COUNTS)]

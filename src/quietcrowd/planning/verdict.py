@@ -29,8 +29,9 @@ def verdict(
 
     Examples
     --------
-    >>> print(verdict(people=50, tasks=200, answers=200, total_epsilon=5.0, score="error_rate",
-    ...               error=0.46, low=0.4, high=0.53, guess=0.48, useless=True))
+    >>> told = verdict(people=50, tasks=200, answers=200, total_epsilon=5.0, score="error_rate",
+    ...                error=0.46, low=0.4, high=0.53, guess=0.48, useless=True)
+    >>> print(told)  # doctest: +NORMALIZE_WHITESPACE
     With 50 people, 200 questions and a total of ε = 5 per person, the result will be wrong for
     about 46 of 100 questions (90 % interval: 40 to 53). Guessing: 48. This is as good as guessing.
     """

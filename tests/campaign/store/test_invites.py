@@ -416,3 +416,21 @@ def test_what_a_replaced_link_sent_does_not_come_back_with_a_copy(
     again.stop()
     once_more = serve(database=restored.database)
     assert rows_of(once_more.database) == before
+
+
+@pytest.mark.slow
+def test_nor_if_the_campaign_was_closed_meanwhile(serve, settings, tmp_path, request):
+    server = serve()
+    desk = new_desk(server)
+    campaign = desk.campaign(at_least=1)
+    invites = desk.invite(campaign, 2)
+    stays, sent = (reserved(desk, campaign, invite) for invite in invites)
+    for one in (stays, sent):
+        one.send_values(1, 0)
+    copy = copied(settings, tmp_path)
+    replaced(desk, campaign, invites[1])
+    desk.client.post(f"/campaigns/{campaign}/close").raise_for_status()
+    server.stop()
+    again = serve(database=put_back(settings, copy, request).database)
+    check_problem(again.client(sent.credential).get("/me"), 401, "credential")
+    assert {one["id"].hex() for one in rows_of(again.database)["participant"]} == {stays.id}

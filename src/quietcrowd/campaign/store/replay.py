@@ -39,6 +39,12 @@ def replay(database: Database, departures: Departures, now: float) -> Replayed:
     if departures.journal is None:
         return Replayed(workers=0, deleted=0, closed=0)
     _keep_endings(database, departures)
+    left = departures.campaigns_left()
+    workers = sum(
+        _leave_again(database, departures, campaign)
+        for campaign, _ in _campaigns(database)
+        if trace_of(campaign) in left
+    )
     endings = departures.endings()
     deleted = closed = 0
     for campaign, state in _campaigns(database):
@@ -54,12 +60,6 @@ def replay(database: Database, departures: Departures, now: float) -> Replayed:
         trace
         for trace, ended in endings.items()
         if ended.kind == "deleted" or (ended.delete_at is not None and ended.delete_at <= int(now))
-    )
-    left = departures.campaigns_left()
-    workers = sum(
-        _leave_again(database, departures, campaign)
-        for campaign, _ in _campaigns(database)
-        if trace_of(campaign) in left
     )
     return Replayed(workers=workers, deleted=deleted, closed=closed)
 

@@ -364,7 +364,8 @@ class Create(PersonalPrivacy, PossibleAnswers, WorkerOptions, Promises, OnServer
         )
 
     def _line(self, **changed: Any) -> str:
-        if "people" in changed and self.people is None:
+        most = 0 if self.people is None else self.max_workers or 0
+        if changed.get("people", 0) > most:
             changed["max_workers"] = None
         if "answers_per_worker" in changed:
             changed["max_answers"] = None

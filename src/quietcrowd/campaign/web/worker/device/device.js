@@ -46,6 +46,7 @@ export class Device {
   #questions = { hashes: new Map(), first: new Map(), channel: null };
   #text; // the configuration as received
   #timer; // until drafts are deleted
+  #mine; // the credential that these tasks are for
   #leaves = 0; // when reports are sent, in ms of performance.now()
 
   /**
@@ -60,6 +61,7 @@ export class Device {
     device.#timing = { ...TIMING, ...timing };
     device.#database = await openStore();
     await device.#expire();
+    device.#watch();
     return device;
   }
 
@@ -180,8 +182,7 @@ export class Device {
   async keepDrafts(answers) {
     const answered = this.#timing.now();
     await (this.keepsDrafts && this.#keepJoined(() => ({ drafts: [...answers], answered })));
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#expire().catch(() => {}), KEPT_FOR);
+    this.#watch();
   }
 
   dropDrafts() {
@@ -206,6 +207,7 @@ export class Device {
     refuseIf(!given.size && !reportsAll(terms), "refusal.no-answer");
     const check = (own, entries) => {
       refuseIf(own?.state !== "joined", own?.upload ? "refusal.answered" : whyOut(own));
+      refuseIf(own.credential !== this.#mine, "refusal.place"); // another tab joined anew
       const asked = this.#asked(entries);
       const open = toDraw(asked, given);
       const cost = costOf(terms, open.size);
@@ -345,6 +347,15 @@ export class Device {
     });
   }
 
+  /** Delete drafts when they are over, also if the clock is set back meanwhile. */
+  #watch() {
+    const { drafts = [], answered } = this.#own ?? {};
+    const rest = answered + KEPT_FOR - this.#timing.now();
+    const check = () => this.#expire().then(() => this.#watch()).catch(() => {});
+    clearTimeout(this.#timer);
+    this.#timer = drafts.length > 0 ? setTimeout(check, Math.max(rest, 1000)) : undefined;
+  }
+
   async #files() {
     const range = filesOf(this.#where.name);
     let [names, contents] = [];
@@ -384,6 +395,7 @@ export class Device {
 
   /** Read the tasks assigned to this worker; return all. */
   async #readTasks(text) {
+    this.#mine = this.#own.credential;
     const document = objectIn(text);
     const all = await readTasks(document, this.terms);
     this.tasks = askedOf(document, all, this.terms);
