@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import typer
 
+from quietcrowd.campaign.extra import require_qr_codes
 from quietcrowd.campaign.terms.server_address import is_here
 from quietcrowd.campaign.terms.tokens import has_prefix
 from quietcrowd.commands.campaign.client import OnCampaign, checked
@@ -42,6 +43,7 @@ class PrintsLinks(OnCampaign):
         if not self.local and is_here(urlsplit(self.address).hostname or ""):
             raise ParameterError("commands.links-local", address=self.address)
         if self.qr is not None:
+            require_qr_codes()  # before a link is made
             if self.qr.suffix.lower() not in (".html", ".htm"):
                 raise ParameterError("commands.sheet-not-html", path=self.qr)
             check_new(self.qr)

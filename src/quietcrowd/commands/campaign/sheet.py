@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from quietcrowd.campaign.extra import require_qr_codes
-
 _PER_PAGE = 12
 _STYLE = """
 @page { margin: 12mm; }
@@ -21,7 +19,6 @@ svg { display: block; width: 46mm; margin: 0 auto; }
 
 def qr_sheet(title: str, links: Sequence[str]) -> str:
     """Return an HTML document that loads nothing, with twelve codes per page."""
-    require_qr_codes()
     figures = [
         f"<figure>{_code(link)}<figcaption><bdi>{escape(title)}</bdi><br>"
         f"{place} of {len(links)}, for one person</figcaption></figure>"
