@@ -3,7 +3,7 @@
 import base64
 import math
 import re
-from itertools import groupby
+from itertools import groupby, takewhile
 from urllib.parse import quote
 
 import pytest
@@ -45,8 +45,13 @@ def session(person, desk, campaign, answers, **options):
 
 
 def of_interface(worker):
-    """Return the requests that are not for files of the page, in the order in which they came."""
-    return [one for one in worker.wire.sent if "/api/" in one.path]
+    """Return the requests that are not for files of the page, in the order in which they came.
+
+    The public documents are preloaded at once, before anything is answered: they are sorted.
+    """
+    asked = [one for one in worker.wire.sent if "/api/" in one.path]
+    public = list(takewhile(lambda one: "/public/" in one.path and one.method == "GET", asked))
+    return sorted(public, key=lambda one: len(one.path)) + asked[len(public) :]
 
 
 def shape(worker):
