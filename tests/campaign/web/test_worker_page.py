@@ -3,7 +3,6 @@ import gzip
 import hashlib
 import json
 import re
-from collections import Counter
 from html.parser import HTMLParser
 
 import pytest
@@ -11,7 +10,7 @@ from tests.nightly import nightly
 
 import quietcrowd
 from quietcrowd.campaign.web import worker_page
-from quietcrowd.campaign.web.files import SERVICE_WORKER, WORKER, PageFile, policy_hash
+from quietcrowd.campaign.web.files import WORKER, PageFile, policy_hash
 from quietcrowd.campaign.web.worker_page import (
     MANIFEST,
     SAVED_TEMPLATE,
@@ -110,26 +109,49 @@ def test_a_changed_file_is_not_used(server, browser, changed):
             assert "has not started" in page.text_content("main")
 
 
-NAME = re.compile(
-    r"^(?:async )?(?:function\*?|class|const|let|var) +(?:(\w+)|[\[{]([^=]*)[\]}] =)", re.MULTILINE
-)
 SERVER = "https://crowd.example/below"
 
 
-def top_level_names(text):
-    for name, several in NAME.findall(text):
-        yield from (name,) if name else re.findall(r"(\w+)\s*(?:[,=]|$)", several)
+def module(text):
+    return PageFile(content=text.encode(), media_type="text/javascript")
 
 
-def test_names_at_the_top_of_modules_are_unique():
-    names = Counter(
-        name
-        for path, file in WORKER.items()
-        if path.endswith(".js") and path != SERVICE_WORKER
-        for name in top_level_names(re.sub(r"^export ", "", file.text, flags=re.MULTILINE))
-    )
-    assert [name for name, count in names.items() if count > 1] == []
-    assert {"speaker", "draw", "CHANNELS"} <= names.keys()
+@pytest.mark.parametrize(
+    "declared",
+    [
+        *("function twice() {}", "export async function twice() {}", "class twice {}"),
+        *("let twice;", "export const twice = 1;", "const [once, twice] = [1, 2];"),
+    ],
+)
+def test_a_name_that_two_modules_declare_is_reported_with_both(monkeypatch, declared):
+    files = {
+        "a.js": module('import { one } from "./b.js";\nconst twice = one;\n'),
+        "b.js": module(f"export const one = 1;\n{declared}\n"),
+    }
+    monkeypatch.setattr(worker_page, "WORKER", files)
+    with pytest.raises(ValueError, match=r"^b\.js and a\.js both declare twice$"):
+        joined_modules("a.js")
+
+
+@pytest.mark.parametrize("names", ["{ other }", "{ one as other }", "{ hidden }", "one"])
+def test_modules_import_what_is_exported_and_under_its_name(monkeypatch, names):
+    files = {
+        "a.js": module(f'import {names} from "./{"data.json" if names == "one" else "b.js"}";\n'),
+        "b.js": module("export const one = 1;\nconst hidden = 2;\n"),
+        "data.json": module("{}"),
+    }
+    monkeypatch.setattr(worker_page, "WORKER", files)
+    with pytest.raises(ValueError, match=r"a\.js imports \w+, which [\w.]+ does not export"):
+        joined_modules("a.js")
+
+
+def test_data_are_declared_by_the_name_of_their_file(monkeypatch):
+    text = 'import data from "./data.json" with { type: "json" };\nconst { one } = data;\n'
+    monkeypatch.setattr(worker_page, "WORKER", {"a.js": module(text), "data.json": module("{}\n")})
+    assert joined_modules("a.js").split("\n") == [
+        *("", "// data.json", "", "const data = {};"),
+        *("", "// a.js", "", "const { one } = data;", ""),
+    ]
 
 
 def test_modules_follow_what_they_import():
@@ -141,11 +163,8 @@ def test_modules_follow_what_they_import():
 
 def test_modules_import_what_there_is_and_not_each_other(monkeypatch):
     files = {
-        name: PageFile(content=text, media_type="text/javascript")
-        for name, text in (
-            ("a.js", b'import { b } from "./b.js";\n'),
-            ("b.js", b'import { a } from "./a.js";\n'),
-        )
+        "a.js": module('import { b } from "./b.js";\nexport const a = b;\n'),
+        "b.js": module('import { a } from "./a.js";\nexport const b = a;\n'),
     }
     monkeypatch.setattr(worker_page, "WORKER", files)
     with pytest.raises(ValueError, match=r"b\.js imports a\.js, which imports it"):

@@ -34,6 +34,7 @@ So tasks with one question in their values form one group, whatever their keys. 
 question only in a key. A question of one short word in a key next to numbers is not found.
 """
 
+import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
@@ -46,8 +47,8 @@ from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
 from quietcrowd.campaign.terms.images import image_in
 from quietcrowd.mechanisms import Mechanism
 
-TABLE = Path(str(files("quietcrowd.campaign"))) / "web" / "worker" / "terms" / "confusables.js"
-"""The table as a JavaScript module of the page; its header describes the format."""
+TABLE = Path(str(files("quietcrowd.campaign"))) / "web" / "worker" / "terms" / "confusables.json"
+"""The table, which is part of the page; its member ``about`` describes the format."""
 
 
 def skeleton(text: str) -> str:
@@ -77,7 +78,7 @@ def _replaced(text: str, table: Mapping[int, str]) -> str:
 def _confusables() -> Mapping[int, str]:
     table: dict[int, str] = {}
     prototype, code = "", 0
-    for word in TABLE.read_text("utf-8").split("`")[1].split():
+    for word in json.loads(TABLE.read_text("utf-8"))["table"].split():
         if word.startswith("="):
             prototype = "".join(chr(int(part, 36)) for part in word[1:].split("."))
             code = 0

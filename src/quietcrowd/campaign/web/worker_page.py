@@ -6,7 +6,7 @@ The modules of the page are joined when the package is imported; the order is th
 import json
 import re
 from collections.abc import Mapping
-from posixpath import dirname, join, normpath
+from posixpath import basename, dirname, join, normpath, splitext
 
 import quietcrowd
 from quietcrowd.campaign.web.files import (
@@ -28,8 +28,12 @@ STYLE = f'<link rel="stylesheet" href="../worker/{STYLE_SHEET}">'
 SCRIPT = f'<script type="module" src="../worker/{START}"></script>'
 """Parts of the template, each of which occurs once."""
 
-_IMPORT = re.compile(r'^import \{[^}]*\} from "([^"]*)";\n', re.MULTILINE)
+_IMPORT = re.compile(r'^import (\{[^}]*\}|\w+) from "([^"]*)"(?: with \{[^}]*\})?;\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const|let)\b)", re.MULTILINE)
+_DECLARED = re.compile(
+    r"^(export )?(?:async )?(?:(?:function|class) (\w+)|(?:const|let|var) ([^=;]+))", re.MULTILINE
+)
+_WORD = re.compile(r"\w+")
 _ROOT, _SERVER, _CHARSET = '<html lang="en"', "{{server}}", '<meta charset="utf-8">'
 
 
@@ -40,12 +44,14 @@ def modules_in_order(start: str = START) -> list[str]:
     def visit(path: str, above: tuple[str, ...]) -> None:
         if path in found:
             return
-        for name in _IMPORT.findall(WORKER[path].text):
+        for names, name in _IMPORT.findall(WORKER[path].text):
             other = normpath(join(dirname(path), name))
             if other not in WORKER:
                 raise ValueError(f"{path} imports {other}, which is missing")
             if other in above:
                 raise ValueError(f"{path} imports {other}, which imports it")
+            if missing := {*_WORD.findall(names)} - declared_names(other, exported=True):
+                raise ValueError(f"{path} imports {min(missing)}, which {other} does not export")
             visit(other, (*above, path))
         found[path] = None
 
@@ -53,13 +59,35 @@ def modules_in_order(start: str = START) -> list[str]:
     return list(found)
 
 
-def joined_modules() -> str:
-    """Return all modules of the page as one, without imports and exports."""
-    parts = [
-        f"\n// {path}\n\n{_EXPORT.sub('', _IMPORT.sub('', WORKER[path].text)).strip()}\n"
-        for path in modules_in_order()
-    ]
+def declared_names(path: str, *, exported: bool = False) -> set[str]:
+    """Return the names at the top of a module, all or those that it exports."""
+    return {
+        name
+        for export, *names in _DECLARED.findall(_module(path))
+        if export or not exported
+        for name in _WORD.findall(" ".join(names))
+    }
+
+
+def joined_modules(start: str = START) -> str:
+    """Return a module and all its imports as one, without imports and exports."""
+    where: dict[str, str] = {}
+    parts = []
+    for path in modules_in_order(start):
+        for name in sorted(declared_names(path)):
+            if name in where:
+                raise ValueError(f"{where[name]} and {path} both declare {name}")
+            where[name] = path
+        text = _EXPORT.sub("", _IMPORT.sub("", _module(path)))
+        parts.append(f"\n// {path}\n\n{text.strip()}\n")
     return "".join(parts)
+
+
+def _module(path: str) -> str:
+    """Return the text of a module; one of data declares its file's name, as all import it."""
+    text = WORKER[path].text
+    name, suffix = splitext(basename(path))
+    return f"export const {name} = {text.strip()};\n" if suffix == ".json" else text
 
 
 def messages_blocks() -> str:

@@ -21,7 +21,7 @@ import quietcrowd as qc
 from quietcrowd.campaign import Client
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.web.files import WORKER as PAGE_FILES
-from quietcrowd.campaign.web.worker_page import modules_in_order
+from quietcrowd.campaign.web.worker_page import joined_modules
 from quietcrowd.exceptions import CampaignError
 from quietcrowd.mechanisms import OptimalMechanism
 
@@ -96,10 +96,8 @@ def desk(tmp_path_factory):
 
 def one_module():
     """Return device_page.js with all that it imports, so that a tab asks for one file."""
-    paths = dict.fromkeys((*modules_in_order("device/device.js"), "page/messages.js"))
-    texts = [re.sub(r"^export ", "", PAGE_FILES[path].text, flags=re.M) for path in paths]
-    texts.append((HERE / "device_page.js").read_text("utf-8"))
-    return re.sub(r"^import .*;$", "", "\n".join(texts), flags=re.M)
+    own = re.sub(r"^import .*;$", "", (HERE / "device_page.js").read_text("utf-8"), flags=re.M)
+    return joined_modules("device/device.js") + joined_modules("page/messages.js") + own
 
 
 def served(text, path):

@@ -6,7 +6,7 @@ import { labelText } from "./names.js";
 import { byCodePoint, labelsOf } from "./domain.js";
 import { imageIn } from "./images.js";
 import { channelIdentity } from "./meanings.js";
-import { CONFUSABLES } from "./confusables.js";
+import confusables from "./confusables.json" with { type: "json" };
 
 // Letters from Hebrew to Sinhala, and of Japanese and Chinese.
 const EVERYDAY = /^[\u0590-\u0dff\u3000-\u9fff]$/u;
@@ -24,7 +24,7 @@ function replaced(text, table) {
 function prototypes() {
   const table = new Map();
   let [prototype, code] = ["", 0];
-  for (const word of CONFUSABLES.trim().split(/\s+/)) {
+  for (const word of confusables.table.split(" ")) {
     if (word.startsWith("=")) {
       const codes = word.slice(1).split(".");
       prototype = String.fromCodePoint(...codes.map((part) => parseInt(part, 36)));
