@@ -1,6 +1,6 @@
 """Documents of requesters: campaigns, tasks, invites, workers and keys."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, Field
 
@@ -12,11 +12,13 @@ from quietcrowd.campaign.protocol.fields import (
     Count,
     Day,
     Description,
+    Goal,
     Hash,
     Id,
     InviteToken,
     JoinMode,
     JsonObject,
+    MechanismName,
     Number,
     Request,
     Retention,
@@ -33,22 +35,41 @@ from quietcrowd.campaign.terms.promises import (
     USUAL_RETENTION_DAYS,
 )
 
+GoalOf: TypeAlias = Annotated[
+    Goal,
+    Field(
+        description="What a good result is. truths: the right answer to each question. shares: how "
+        "many people give each answer, or their mean; truths and the quality of workers are then "
+        "not shown."
+    ),
+]
+TotalOf: TypeAlias = Annotated[
+    Number | None,
+    Field(
+        description="With `domain`: largest privacy loss of all answers of a worker. Null: 5, or "
+        "2.2 per answer for one or two."
+    ),
+]
+NameOf: TypeAlias = Annotated[
+    MechanismName | None,
+    Field(description="With `domain`: a mechanism that `GET /plans` lists; null: the default."),
+]
+
 
 class CampaignDraft(Request):
     """A new campaign."""
 
     title: Title
     description: Description = ""
+    goal: GoalOf = "truths"
     domain: JsonObject | None = Field(
         default=None,
-        description="Possible answers, in the format of `Domain.to_dict`. The campaign gets the "
-        "default mechanism for them, with the loss `total_epsilon`.",
+        description="Possible answers, in the format of `Domain.to_dict`. The mechanism for them "
+        "follows from `total_epsilon`, `mechanism_name`, `answers_per_participant` and the number "
+        "of tasks, whenever one of these changes.",
     )
-    total_epsilon: Number | None = Field(
-        default=None,
-        description="With `domain`: largest privacy loss of all answers of a worker. Null: 5, or "
-        "2.2 per answer for one or two. It requires `answers_per_participant`.",
-    )
+    total_epsilon: TotalOf = None
+    mechanism_name: NameOf = None
     mechanism: JsonObject | None = Field(
         default=None,
         description="For experts, instead of `domain`: in the format of `Mechanism.to_dict`.",
@@ -107,7 +128,14 @@ class CampaignChange(Request):
 
     title: Title | None = None
     description: Description | None = None
+    goal: Goal | None = None
+    domain: JsonObject | None = None
+    total_epsilon: Number | None = None
+    mechanism_name: MechanismName | None = None
     method: JsonObject | None = None
+    join_mode: JoinMode | None = Field(
+        default=None, description="It sets `drafts`, too, unless that is given."
+    )
     answers_per_participant: Count | None = None
     allotment: Allotted = None
     linked: Count | None = None
@@ -134,6 +162,19 @@ class CampaignDocument(BaseModel):
     version: int
     title: str
     description: str
+    goal: Goal
+    domain: JsonObject
+    total_epsilon: float | None = Field(
+        description="Largest privacy loss of all answers of a worker, as chosen; null: no bound. "
+        "The loss of the mechanism may be slightly smaller."
+    )
+    answer_epsilon: float | None = Field(
+        description="Largest privacy loss of one answer; null: no bound."
+    )
+    mechanism_name: MechanismName | None = Field(
+        description="The chosen name; null: the default, or described by the requester."
+    )
+    why: str = Field(description="Why the campaign has its mechanism.")
     mechanism: JsonObject
     method: JsonObject | None
     join_mode: JoinMode

@@ -78,6 +78,18 @@ Count: TypeAlias = Annotated[int, Field(ge=1, le=10**7)]
 Number: TypeAlias = Whole | Annotated[float, Field(allow_inf_nan=False)]
 State: TypeAlias = Literal["draft", "open", "closed"]
 JoinMode: TypeAlias = Literal["invite", "open"]
+Goal: TypeAlias = Literal["truths", "shares"]
+MechanismName: TypeAlias = Literal[
+    "one-layer",
+    "subset-selection",
+    "optimal",
+    "two-layer",
+    "laplace:fill=none",
+    "laplace",
+    "duchi",
+    "hybrid",
+    "piecewise",
+]
 Allotted: TypeAlias = Annotated[
     AllotmentKind | None,
     Field(

@@ -20,9 +20,16 @@ from quietcrowd.campaign.store.invites import forget_invites
 from quietcrowd.campaign.store.releases import update_released, waits_for_others
 from quietcrowd.campaign.store.withdrawals.journal import Departures, Ending
 from quietcrowd.campaign.terms.channels import parse_mechanism
+from quietcrowd.campaign.terms.chosen_mechanism import (
+    ChosenMechanism,
+    answers_of_person,
+    losses,
+    why_chosen,
+)
 from quietcrowd.campaign.terms.configuration import Configuration, build_configuration
 from quietcrowd.campaign.terms.promises import Promises
-from quietcrowd.exceptions import QuietcrowdError
+from quietcrowd.domains import Domain
+from quietcrowd.exceptions import QuietcrowdError, RemovedMechanismError
 
 _OWNED = (
     *(tables.report, tables.sketch, tables.participant, tables.withdrawn, tables.invite),
@@ -38,6 +45,7 @@ def campaign_documents(connection: Connection, wanted: Select[Any]) -> list[Camp
         CampaignDocument.model_validate(
             {
                 **row._mapping,
+                **_about_mechanism(row),
                 "id": row.id.hex(),
                 "mechanism": json.loads(row.mechanism),
                 "method": None if row.method is None else json.loads(row.method),
@@ -50,6 +58,25 @@ def campaign_documents(connection: Connection, wanted: Select[Any]) -> list[Camp
         )
         for row in connection.execute(wanted)
     ]
+
+
+def _about_mechanism(row: Any) -> dict[str, Any]:
+    """Return the possible answers, the losses, and why the campaign has its mechanism."""
+    chosen, answers = ChosenMechanism.read(row.chosen), row.answers_per_participant
+    domain = json.loads(row.mechanism)["domain"]
+    try:
+        one, total = losses(row.mechanism, answers, row.tasks)
+    except RemovedMechanismError:
+        one = total = None
+    if chosen is not None:
+        total = chosen.total(answers_of_person(answers, row.tasks))
+    return {
+        "domain": domain,
+        "total_epsilon": total,
+        "answer_epsilon": one,
+        "mechanism_name": None if chosen is None else chosen.mechanism_name,
+        "why": why_chosen(chosen, Domain.from_dict(domain)),
+    }
 
 
 def update_campaign(connection: Connection, row: Any, **values: Any) -> None:

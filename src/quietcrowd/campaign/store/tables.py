@@ -9,6 +9,9 @@ workers are active: see `clock`.
 is 1 if the device marks the report as sent before. `participant.standing` is joined, waiting or
 shown: see `releases`. For `exclusion` see `exclusions`.
 
+`campaign.chosen` is JSON from which the mechanism of a draft follows, see `terms.chosen_mechanism`;
+null if the requester described a mechanism.
+
 `campaign.allotment` is the kind of task assignment, `invite.allotment` and `participant.allotment`
 contain a worker's tasks, and `task.asked` counts the workers of a task: see `allotments`.
 
@@ -134,6 +137,9 @@ campaign = _table(
     Column("allotment", Text),
     Column("as_of", Text),
     Column("drafts", WHOLE),
+    Column("goal", Text, nullable=False, server_default="truths"),
+    Column("chosen", Text),
+    *(_counted(name, 0) for name in ("shown_joined", "shown_left")),
 )
 
 
@@ -238,8 +244,12 @@ inference = _table(
     Column("pages_etag", Text),
     Column("head", Text),
     *(_counted(name, 0) for name in ("truths", "workers", "exclusions")),
+    Column("estimates_etag", Text),
 )
-"""Heads of results; servers before revision 0006 read only `snapshot`: see `result_pages`."""
+"""Heads of results; servers before revision 0006 read only `snapshot`: see `result_pages`.
+
+Servers before revision 0015 write no estimates: there are some if `estimates_etag` is the ETag.
+"""
 
 journal = _table(
     "journal", Column("line", Text, primary_key=True), Column("id", LargeBinary, nullable=False)

@@ -278,14 +278,15 @@ def encode_known_truths(domain: Domain, rows: Sequence[TaskRow]) -> list[str | N
     """Encode known truths as JSON or None; `FormatError` names the row, but no truth."""
     stored: list[str | None] = []
     for row in rows:
-        known = None if row.known_truth is None else _as_answer(domain, row.known_truth)
+        known = None if row.known_truth is None else as_answer(domain, row.known_truth)
         if row.known_truth is not None and known is None:
             raise FormatError("campaign.gold-not-possible", row=row.row)
         stored.append(None if known is None else json.dumps(known))
     return stored
 
 
-def _as_answer(domain: Domain, truth: Any) -> Any:
+def as_answer(domain: Domain, truth: Any) -> Any:
+    """Return a known truth as one of the possible answers, else None."""
     if isinstance(domain, FiniteDomain):
         code = domain.code(truth)
         return None if code is None else domain.labels[code]

@@ -35,7 +35,6 @@ def test_the_mechanism_follows_from_a_total_and_the_number_of_answers(desk):
         ({"domain": None}, "/domain"),
         ({"domain": {"kind": "secret"}}, "/domain"),
         ({"domain": {"kind": "categorical", "labels": ["secret"]}}, "/"),
-        ({"answers_per_participant": None}, "/answers_per_participant"),
         ({"total_epsilon": 0}, "/total_epsilon"),
         ({"total_epsilon": -5}, "/total_epsilon"),
         ({"total_epsilon": "secret"}, "/total_epsilon"),
@@ -267,6 +266,10 @@ def test_changes_name_the_version_that_they_change(desk):
     [
         {"title": "B"},
         {"description": "B"},
+        {"domain": YES_NO.to_dict()},
+        {"total_epsilon": 3.0},
+        {"mechanism_name": "optimal"},
+        {"join_mode": "open"},
         {"answers_per_participant": 1},
         {"linked": 2},
         {"requester": "B"},

@@ -5,9 +5,10 @@ import sys
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.campaign.server.api.plans import LABELS, NUMBERS, PlanDocument, PlanOrder
+from quietcrowd.campaign.server.api.plans import PlanDocument, PlanOrder
 from quietcrowd.campaign.server.jobs import plan_process
 from quietcrowd.campaign.server.jobs.plan_process import RejectedOrderError, planned
+from quietcrowd.campaign.terms.chosen_mechanism import LABELS, NUMBERS
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.planning import plan
 

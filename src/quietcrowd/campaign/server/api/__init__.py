@@ -3,6 +3,7 @@
 from quietcrowd.campaign.server import service
 from quietcrowd.campaign.server.api import (
     campaigns,
+    drafts,
     keys,
     participants,
     plans,
@@ -20,6 +21,7 @@ ROUTES = tuple(
         service.router,
         participants.router,
         campaigns.router,
+        drafts.router,
         tasks.router,
         tasks.images,
         workers.invites,

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field, StringConstraints
 from quietcrowd.campaign.protocol.fields import Number, Request, Whole
 from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import Requester, ServiceOf
+from quietcrowd.campaign.terms.chosen_mechanism import LABELS, NUMBERS
 from quietcrowd.campaign.terms.settings import PREFIX
 
 MOST_SIZES, MOST_EPSILONS, MOST_MECHANISMS, MOST_LABELS = 8, 12, 8, 64
@@ -142,10 +143,6 @@ class PlanningLimits(BaseModel):
 
 
 router = APIRouter(prefix=f"{PREFIX}/plans", tags=["plans"])
-
-LABELS = ("one-layer", "subset-selection", "optimal", "two-layer")
-NUMBERS = ("laplace:fill=none", "laplace", "duchi", "hybrid", "piecewise")
-"""Mechanisms that plans and campaigns support; the default first."""
 
 TOTALS = (2.0, 5.0, 10.0, 20.0)
 

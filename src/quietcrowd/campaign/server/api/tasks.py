@@ -10,6 +10,7 @@ from sqlalchemy import Connection, delete, func, insert, select
 from quietcrowd.campaign.protocol.campaign_documents import TaskCount, TaskDocument, TaskPage
 from quietcrowd.campaign.protocol.fields import Hash, Id, PageQuery
 from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
+from quietcrowd.campaign.server.api.draft_checks import mechanism_for_tasks
 from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import (
     Credential,
@@ -99,7 +100,8 @@ def import_tasks(
         row = owned_campaign(connection, requester, campaign, lock=True)
         require_state(row.state, "draft")
         counted = _add(connection, row, rows)
-        update_campaign(connection, row, tasks=counted.tasks)
+        count = counted.tasks
+        update_campaign(connection, row, tasks=count, **mechanism_for_tasks(row, count))
         return counted
 
 
@@ -179,7 +181,7 @@ def delete_tasks(campaign: Id, requester: Requester, service: ServiceOf) -> None
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
         require_state(row.state, "draft")
-        update_campaign(connection, row, tasks=0)
+        update_campaign(connection, row, tasks=0, **mechanism_for_tasks(row, 0))
         for table in (tables.task, tables.image):
             connection.execute(delete(table).where(table.c.campaign_id == row.id))
 

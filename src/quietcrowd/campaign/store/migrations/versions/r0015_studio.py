@@ -1,0 +1,18 @@
+"""Goal and chosen loss of campaigns, counts of joined and left workers, and estimated shares."""
+
+import sqlalchemy as sa
+from alembic import op
+
+from quietcrowd.campaign.store.tables import WHOLE
+
+revision = "0015"
+down_revision = "0014"
+
+
+def upgrade() -> None:
+    """Add the columns."""
+    op.add_column("campaign", sa.Column("goal", sa.Text(), nullable=False, server_default="truths"))
+    op.add_column("campaign", sa.Column("chosen", sa.Text(), nullable=True))
+    for name in ("shown_joined", "shown_left"):
+        op.add_column("campaign", sa.Column(name, WHOLE, nullable=False, server_default="0"))
+    op.add_column("inference", sa.Column("estimates_etag", sa.Text(), nullable=True))
