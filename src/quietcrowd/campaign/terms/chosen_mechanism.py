@@ -58,7 +58,7 @@ class ChosenMechanism:
     def mechanism(self, domain: Mapping[str, Any], answers: int | None, tasks: int) -> Mechanism:
         """Return the mechanism for at most `answers` of each person, None for all tasks.
 
-        Raises ParameterError if no mechanism is possible, and other exceptions for an invalid domain.
+        Raises ParameterError if there is no such mechanism, and others for an invalid domain.
         """
         most = answers_of_person(answers, tasks)
         text = canonical_json(domain).decode()
