@@ -13,7 +13,7 @@ from quietcrowd.exceptions import CampaignError
 
 WANTED = {
     "title": "Which?",
-    "mechanism": qc.RandomizedResponse(domain=qc.Categorical(["no", "yes"]), epsilon=1.0),
+    "mechanism": qc.RandomizedResponse(domain=qc.Categorical(["no", "yes"]), epsilon=1.0).to_dict(),
     "questions": [("a", "Is a, or b?"), ("b", 'Is "b"?')],
 }
 ANSWERS = [{"a": "yes", "b": "no"}, {"b": "yes"}, {"a": "no"}]

@@ -26,7 +26,7 @@ from quietcrowd.commands.demo.requester import DemoCampaign, requester_of
 from quietcrowd.commands.printing import console, plain_table
 from quietcrowd.datasets import Dataset
 from quietcrowd.datasets.crowds import make_crowd
-from quietcrowd.domains import Label, check_finite
+from quietcrowd.domains import Categorical, Label, check_finite
 from quietcrowd.evaluation.metrics import constant_error_rate
 from quietcrowd.formats import read_reports
 from quietcrowd.inference import MajorityVote, NoiseAware, ignores_noise
@@ -41,6 +41,19 @@ _AT_ONCE = 8
 _WIDTH = 80
 _SHOWN = 8
 _DEBOUNCE = 0.5
+
+QUESTIONS = (
+    ("sleep", "Did you sleep well last night?"),
+    ("breakfast", "Did you have breakfast today?"),
+    ("walk", "Have you been outdoors today?"),
+)
+_YOUR_TURN: dict[str, Any] = {
+    "title": "Your day",
+    "goal": "shares",
+    "domain": Categorical(["yes", "no"]).to_dict(),
+    "answers_per_participant": len(QUESTIONS),
+    "questions": QUESTIONS,
+}
 
 
 def play(*, epsilon: float, seed: int, stay: bool) -> None:
@@ -74,8 +87,9 @@ def _campaign(folder: Path, crowd: Dataset, epsilon: float) -> Iterator[DemoCamp
         key = issue_key(server.app.state.service.database, "demo")
         tasks = crowd.answers.tasks.to_pylist()
         questions = [(task, f"Is {task} true?") for task in tasks]
+        described = mechanism.to_dict()
         with requester_of(
-            server.url, key, title="Which are true?", mechanism=mechanism, questions=questions
+            server.url, key, title="Which are true?", mechanism=described, questions=questions
         ) as campaign:
             yield campaign
 
@@ -85,9 +99,9 @@ def _print_campaign(campaign: DemoCampaign, crowd: Dataset) -> None:
     _print(
         f"1. A server runs at {campaign.server}, on a new database. A requester asks "
         f"{len(answers.workers):,} workers which of {len(answers.tasks):,} statements are true. "
-        "Its dashboard, by a link that works once, and the page of one more worker, such as you:"
+        "Its dashboard, by a link that works once:"
     )
-    _print_links(campaign)
+    _print_lines(campaign.dashboard())
 
 
 def _print_reports(campaign: DemoCampaign, crowd: Dataset, folder: Path) -> None:
@@ -173,19 +187,22 @@ def _print_spending(results: Mapping[str, Any]) -> None:
 
 
 def _stay(campaign: DemoCampaign) -> None:
-    _print(
-        "The server runs until Ctrl-C. Its dashboard, and the page of one more worker, are below. "
-        "Each link to the dashboard works once, within ten minutes; Enter prints another:"
-    )
-    _print_links(campaign)
-    with suppress(KeyboardInterrupt):
-        for _ in sys.stdin:
-            _print_lines(campaign.dashboard())
-        Event().wait()
-
-
-def _print_links(campaign: DemoCampaign) -> None:
-    _print_lines(f"{campaign.dashboard()}\n{campaign.guest}")
+    """Close the campaign, open one for whoever reads this, and serve both until interrupted."""
+    campaign.close()
+    with requester_of(campaign.server, campaign.key, **_YOUR_TURN) as fresh:
+        _print(
+            "The server runs until Ctrl-C. The dashboard of this campaign, which is closed now, "
+            "is below. Each link to it works once, within ten minutes; Enter prints another:"
+        )
+        _print_lines(campaign.dashboard())
+        _print(f"{len(QUESTIONS)} questions about yourself, to answer in a browser:")
+        _print_lines(fresh.guest)
+        _print("To see your reports arrive, or to ask your own questions, use this key:")
+        _print_lines(f"{campaign.server}/dashboard/\n{campaign.key}")
+        with suppress(KeyboardInterrupt):
+            for _ in sys.stdin:
+                _print_lines(campaign.dashboard())
+            Event().wait()
 
 
 def _print(text: str) -> None:

@@ -14,7 +14,6 @@ from attrs import field, frozen
 
 from quietcrowd.campaign.terms.plain_text import refusal
 from quietcrowd.exceptions import CampaignError
-from quietcrowd.mechanisms import Mechanism
 
 _PATIENCE = 600.0
 """Maximum seconds of an inference, including imports."""
@@ -28,6 +27,7 @@ class DemoCampaign:
 
     server: str
     id: str
+    key: str = field(repr=False)
     client: httpx.Client = field(repr=False)
 
     def dashboard(self) -> str:
@@ -58,6 +58,10 @@ class DemoCampaign:
             time.sleep(_PAUSE)
         raise CampaignError("commands.server-silent", patience=_PATIENCE)
 
+    def close(self) -> None:
+        """Let nobody join or send any longer."""
+        _checked(self.client.post(f"/campaigns/{self.id}/close"))
+
     def export(self, file: Path) -> None:
         """Write all reports to a file."""
         file.write_bytes(_checked(self.client.get(f"/campaigns/{self.id}/reports")).content)
@@ -81,7 +85,7 @@ _PROMISES = {
 
 @contextmanager
 def requester_of(
-    server: str, key: str, *, title: str, mechanism: Mechanism, questions: Sequence[tuple[str, str]]
+    server: str, key: str, *, questions: Sequence[tuple[str, str]], **draft: Any
 ) -> Iterator[DemoCampaign]:
     """Create and open a campaign, and provide it within a context."""
     table = io.StringIO()
@@ -90,10 +94,9 @@ def requester_of(
     with httpx.Client(
         base_url=f"{server}/api/v1", headers=headers, timeout=60, verify=False, trust_env=False
     ) as client:
-        body = {"title": title, "mechanism": mechanism.to_dict(), **_PROMISES}
-        made = _checked(client.post("/campaigns", json=body)).json()["id"]
+        made = _checked(client.post("/campaigns", json={**_PROMISES, **draft})).json()["id"]
         content = table.getvalue().encode()
         kind = {"Content-Type": "text/csv"}
         _checked(client.post(f"/campaigns/{made}/tasks", content=content, headers=kind))
         _checked(client.post(f"/campaigns/{made}/open"))
-        yield DemoCampaign(server=server, id=made, client=client)
+        yield DemoCampaign(server=server, id=made, key=key, client=client)
