@@ -8,12 +8,23 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from tests.campaign.asked_routes import CODE, JOINING, LAST, NOBODY, OWN, observers, places, rows
+from tests.campaign.asked_routes import (
+    API,
+    CODE,
+    JOINING,
+    LAST,
+    NOBODY,
+    OWN,
+    observers,
+    places,
+    rows,
+)
 from tests.campaign.timed_campaigns import area, copies, seconds
-from tests.campaign.two_worlds import Person, World, past, world
-from tests.nightly import nightly
+from tests.campaign.two_worlds import LEAST, Person, World, past, world
+from tests.nightly import by_day, nightly
 
 from quietcrowd.campaign.server import incoming
+from quietcrowd.campaign.store import allotments
 from quietcrowd.campaign.terms.tokens import new_token
 
 pytestmark = pytest.mark.slow
@@ -173,6 +184,36 @@ def test_who_tries_an_invite_learns_that_it_was_used_to_send(pasts, tmp_path):
         (403, 201),
         (403, 200),
     ]
+
+
+def after_a_replacement(one: World, successor: Person, other: Person) -> list:
+    """Replace the worker's link; return what is seen by who uses the new one, and another."""
+    told = one.past
+    url = f"{OWN}/invites/replace".format(campaign=told.campaign)
+    answer = one.ask("requester", told.key, "POST", url, json={"invite": told.late.invite})
+    found = [one.seen(answer)]
+    for person, invite in ((successor, answer.json()["invites"][0]), (other, told.unused)):
+        url = JOINING.format(campaign=told.campaign, participant=person.id)
+        body = told.join(person, invite=invite)
+        found.append(one.seen(one.ask("somebody", person.credential, "PUT", url, json=body)))
+        tasks = one.ask("somebody", person.credential, "GET", f"{API}/me/tasks")
+        assert len(tasks.json()["allotted"]) == 1
+        found.append(one.seen(tasks))
+    return found
+
+
+@pytest.mark.parametrize(
+    "act", by_day(["leaves"], [act for act in ACTS if act != "leaves when shown"])
+)
+def test_nor_does_a_replaced_link_tell_by_its_tasks(tmp_path, monkeypatch, act):
+    """Each worker is asked one of two questions, drawn without chance: the same in both worlds."""
+    monkeypatch.setattr(allotments, "randbelow", lambda _: 0)
+    told = past(tmp_path / "past", "invite", LEAST, answers_per_participant=1, allotment="random")
+    people = Person(), Person()
+    with two_worlds(told, tmp_path, told.late, act) as pair:
+        first, second = (after_a_replacement(one, *people) for one in pair)
+    assert [status for status, _ in first] == [201, 201, 200, 201, 200]
+    assert first == second
 
 
 @pytest.mark.nightly

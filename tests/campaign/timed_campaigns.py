@@ -81,7 +81,7 @@ def _rows(connection: Connection, campaign: str) -> Rows:
 
 
 def _copy(connection: Connection, rows: Rows, acted: bool, past: Past, spent: bool) -> Copy:
-    """Write rows with ids of their own; the worker's invite is there until it is spent."""
+    """Write rows with ids of their own; the worker's invite is valid until it is spent."""
     late = bytes.fromhex(past.late.id)
     campaign, invite = secrets.token_bytes(16), new_token("qci_")
     credentials = {row["id"]: new_token("qcw_") for row in rows[tables.participant]}
@@ -97,10 +97,13 @@ def _copy(connection: Connection, rows: Rows, acted: bool, past: Past, spent: bo
                 if old["id"] == late:
                     row["invite_sha256"] = token_hash(invite)
         connection.execute(insert(table), new)
-    unused = [new_token("qci_") for _ in range(3)] + ([] if acted and spent else [invite])
+    revoked = {invite: int(acted and spent)} | {new_token("qci_"): 0 for _ in range(3)}
     connection.execute(
         insert(tables.invite),
-        [{"campaign_id": campaign, "token_sha256": token_hash(one)} for one in unused],
+        [
+            {"campaign_id": campaign, "token_sha256": token_hash(one), "revoked": value}
+            for one, value in revoked.items()
+        ],
     )
     return Copy(
         acted=acted,

@@ -81,12 +81,12 @@ class Past:
         return {"config_hash": self.config_hash, "reports": list(reports)}
 
 
-def past(folder: Path, join_mode: str, at_least: int = LEAST) -> Past:
+def past(folder: Path, join_mode: str, at_least: int = LEAST, **members) -> Past:
     """Make a server's past: a campaign with one release, results, and a worker who waits."""
     folder.mkdir()
     server = Running(settings(folder, requests_per_second=0, joins_per_minute=0)).start()
     try:
-        return _play(server, folder, join_mode, at_least)
+        return _play(server, folder, join_mode, at_least, members)
     finally:
         server.stop()
 
@@ -96,7 +96,7 @@ def settings(folder: Path, **members) -> Settings:
     return Settings(**fixed, database=f"sqlite:///{folder}/quietcrowd.db", **members)
 
 
-def _play(server: Running, folder: Path, join_mode: str, at_least: int) -> Past:
+def _play(server: Running, folder: Path, join_mode: str, at_least: int, members: dict) -> Past:
     desk = new_desk(server)
     campaign = desk.campaign(
         tasks=2,
@@ -106,6 +106,7 @@ def _play(server: Running, folder: Path, join_mode: str, at_least: int) -> Past:
         max_participants=LEAST + 1,
         method=qc.MajorityVote().to_dict(),
         completion_code="done",
+        **members,
     )
     invites = desk.invite(campaign, LEAST + 3) if join_mode == "invite" else [None] * (LEAST + 3)
     people = [Person(invite=invite) for invite in invites[: LEAST + 2]]

@@ -135,8 +135,10 @@ def test_all_of_workers_is_deleted_so_many_days_after_closing(server, desk, leas
         for worker in workers:
             worker.send_values(1, 0)
         workers[0].client.delete("/me").raise_for_status()
-        desk.invite(one)
+        revoked = {"invite": desk.invite(one)[0]}
         desk.client.post(f"/campaigns/{one}/close").raise_for_status()
+        assert held(server, one)[3] == 0
+        desk.client.post(f"/campaigns/{one}/invites/revoke", json=revoked).raise_for_status()
     assert Inferrer(server.database).infer(bytes.fromhex(campaign))
     assert held(server, campaign) == [6, 3, 1, 1, 1, 1]
     end = int(CLOSED) + 30 * DAY

@@ -84,8 +84,8 @@ def test_one_of_them_takes_the_place(server, desk, at_least):
         one for one in rows_of(server.database)["campaign"] if one["id"].hex() == campaign
     ]
     assert (campaign_row["joined"], campaign_row["invites_used"]) == (1, 1)
-    stored = rows_of(server.database)["invite"]
-    assert not any(one["campaign_id"].hex() == campaign for one in stored)
+    [kept] = stored(server, "invite", campaign)
+    assert (kept["token_sha256"], kept["revoked"]) == (token_hash(invite), 1)
 
 
 @pytest.mark.grid
@@ -163,6 +163,22 @@ def test_a_campaign_is_full_once_places_are_taken_and_those_who_joined_go_on(des
 
 
 @pytest.mark.grid
+@pytest.mark.parametrize("join_mode", ["invite", "open"])
+@pytest.mark.parametrize("at_least", [1, 3])
+def test_who_joined_before_a_campaign_was_full_can_send(desk, at_least, join_mode):
+    campaign = desk.campaign(at_least=at_least, max_participants=3, join_mode=join_mode)
+    invites = desk.invite(campaign, 7) if join_mode == "invite" else [None] * 7
+    several = 3 if (at_least, join_mode) == (1, "open") else 6  # only these count on joining
+    workers = [reserved(desk, campaign, invite) for invite in invites[:several]]
+    for worker in workers[:3]:
+        worker.send_values(1)
+    check_problem(desk.join(desk.guest(campaign), invites[6]), 409, "full")
+    for worker in workers[3:]:
+        worker.send_values(1)
+    assert seen(desk, campaign)[0]["participants"] == several
+
+
+@pytest.mark.grid
 @pytest.mark.parametrize("all_of_them", [False, True])
 def test_revoking_ends_free_and_reserved_invites_alike(desk, all_of_them):
     campaign = desk.campaign()
@@ -210,6 +226,7 @@ def test_nobody_takes_a_place_of_what_is_closed(server, desk):
     ]
     assert len(people) == 2
     assert {(one["invite_sha256"], one["code_sha256"]) for one in people} == {(None, None)}
+    assert stored(server, "invite", campaign) == []
 
 
 @pytest.mark.grid
@@ -241,28 +258,38 @@ def test_releases_know_nothing_of_places_that_never_sent(desk):
     assert seen(desk, campaign)[0]["participants"] == 3
 
 
-STATES = ("free", "reserved", "spent", "sent", "revoked", "left", "never issued")
+STATES = {
+    "free": "",
+    "reserved": "join",
+    "spent": "join place",
+    "sent": "join send",
+    "left": "join leave",
+    "sent and left": "join send leave",
+    "revoked": "revoke",
+    "reserved and revoked": "join revoke",
+    "never issued": "",
+}
+"""What became of an invite, and the steps that lead there."""
 
 
-def in_states(desk, campaign, states=STATES):
-    """Return an invite in each state, and its workers."""
+def in_states(desk, campaign):
+    """Return an invite in each state, its workers, and their tasks."""
     found = {}
-    for state in states:
+    for state, steps in STATES.items():
         invite = new_token("qci_") if state == "never issued" else desk.invite(campaign)[0]
-        workers = []
-        if state in ("reserved", "spent", "sent", "left"):
-            workers = [reserved(desk, campaign, invite, code=new_code()) for _ in range(2)]
-        if state in ("spent", "sent"):
+        joined = 2 if "join" in steps else 0
+        workers = [reserved(desk, campaign, invite, code=new_code()) for _ in range(joined)]
+        tasks = allotted(workers[0]) if workers else None
+        if "place" in steps:
             workers[0].place().raise_for_status()
-        if state == "sent":
-            tasks = allotted(workers[0])
-            workers[0].post(*(workers[0].report(one, 1) for one in tasks)).raise_for_status()
-        if state == "left":
+        if "send" in steps:
+            workers[0].send(*(workers[0].report(one, 1) for one in tasks)).raise_for_status()
+        if "leave" in steps:
             workers[0].client.delete("/me").raise_for_status()
-        if state == "revoked":
+        if "revoke" in steps:
             url = f"/campaigns/{campaign}/invites/revoke"
             desk.client.post(url, json={"invite": invite}).raise_for_status()
-        found[state] = invite, workers
+        found[state] = invite, workers, tasks
     return found
 
 
@@ -278,8 +305,7 @@ def replaced(desk, campaign, invite):
 @pytest.mark.parametrize("at_least", [1, 3])
 def test_a_link_is_replaced_whatever_became_of_it(server, desk, at_least):
     campaign = desk.campaign(tasks=9, at_least=at_least, **GIVEN)
-    for state, (invite, workers) in in_states(desk, campaign).items():
-        tasks = allotted(workers[0]) if state in ("reserved", "spent", "sent") else None
+    for invite, workers, tasks in in_states(desk, campaign).values():
         before = seen(desk, campaign)
         new = replaced(desk, campaign, invite)
         after = seen(desk, campaign)
@@ -306,26 +332,75 @@ def test_a_link_is_replaced_whatever_became_of_it(server, desk, at_least):
     assert len(waiting) < at_least
 
 
+def replace_at(connection, departures, campaign, invite):
+    mine = tables.campaign.c.id == bytes.fromhex(campaign)
+    row = connection.execute(select(tables.campaign).where(mine)).one()
+    return replace_invite(connection, departures, row, invite)
+
+
 @pytest.mark.grid
 def test_the_same_is_written_whatever_became_of_a_replaced_link(desk, start_server, server):
     running = start_server() if server.database.path is not None else server
     desk, database, service = new_desk(running), running.database, running.service
-    campaign = desk.campaign(tasks=9, at_least=3, **GIVEN)
+    campaign = desk.campaign(tasks=10, at_least=3, **GIVEN)
     journal = service.departures.journal
     databases = [database] if journal is None else [database, journal]
     kept = list(zip(databases, (tables.withdrawn, departure), strict=False))
     told = {}
-    for state, (invite, _) in in_states(desk, campaign).items():
+    for state, (invite, *_) in in_states(desk, campaign).items():
         before = [count(*one) for one in kept]
         with statements(*databases) as asked, database.write() as connection:
-            mine = tables.campaign.c.id == bytes.fromhex(campaign)
-            row = connection.execute(select(tables.campaign).where(mine)).one()
-            _, changed = replace_invite(connection, service.departures, row, invite)
+            _, changed = replace_at(connection, service.departures, campaign, invite)
         assert not changed
         told[state] = asked
         assert [count(*one) for one in kept] == [number + 1 for number in before]
     assert all(asked == told["free"] for asked in told.values())
     assert len(told["free"]) > 12
+    mine = [one for one in rows_of(database)["invite"] if one["campaign_id"].hex() == campaign]
+    assert len(mine) == 2 * len(STATES)
+    assert all(len(one["allotment"]) == 2 * 16 for one in mine)
+
+
+@pytest.mark.grid
+def test_links_that_are_revoked_together_keep_their_tasks(server, desk):
+    campaign = desk.campaign(tasks=9, **GIVEN)
+    states = in_states(desk, campaign)
+    desk.client.delete(f"/campaigns/{campaign}/invites").raise_for_status()
+    for invite, _, tasks in states.values():
+        worker = reserved(desk, campaign, replaced(desk, campaign, invite))
+        assert tasks in (None, allotted(worker))
+    counts = [one["asked"] for one in stored(server, "task", campaign)]
+    assert sum(counts) == 2 * len(STATES)
+
+
+class OfThisTestError(Exception):
+    """Raised in a transaction, which then fails."""
+
+
+def fail_to_replace(database, *named, commits):
+    """Replace an invite in a transaction that fails, though perhaps it is committed."""
+    with database.write() as connection:
+        replace_at(connection, *named)
+        if commits:
+            connection.commit()
+        raise OfThisTestError
+
+
+@pytest.mark.grid
+@pytest.mark.parametrize("commits", [False, True])
+def test_the_journal_forgets_a_replacement_that_failed(desk, start_server, server, commits):
+    running = start_server() if server.database.path is not None else server
+    desk, database, departures = new_desk(running), running.database, running.service.departures
+    if departures.journal is None:
+        pytest.skip("Without a journal nothing is written twice.")
+    campaign = desk.campaign(tasks=9, at_least=3, **GIVEN)
+    states = in_states(desk, campaign)
+    for invite, *_ in states.values():
+        before = rows_of(database), count(departures.journal, departure)
+        with pytest.raises(OfThisTestError):
+            fail_to_replace(database, departures, campaign, invite, commits=commits)
+        assert count(departures.journal, departure) == before[1] + commits
+        assert (rows_of(database) == before[0]) is not commits
 
 
 @pytest.mark.grid
@@ -410,8 +485,8 @@ def test_what_a_replaced_link_sent_does_not_come_back_with_a_copy(
     assert {one["id"].hex() for one in rows_of(again.database)["participant"]} == {stays.id}
     for invite in invites:
         check_problem(held.join(held.guest(campaign), invite), 403, "invite-invalid")
-    hashes = {token_hash(one) for one in invites[1:]}
-    assert {one["token_sha256"] for one in rows_of(again.database)["invite"]} == hashes
+    kept = {(one["token_sha256"], one["revoked"]) for one in rows_of(again.database)["invite"]}
+    assert kept == {(token_hash(one), 1) for one in invites}
     before = rows_of(again.database)
     again.stop()
     once_more = serve(database=restored.database)

@@ -5,8 +5,9 @@ invite. Only one of them can take the place, and so send. Nothing that someone e
 before that, so someone with a copy of a link cannot learn whether its worker has joined. The code
 that a device sends on joining moves its worker to another browser.
 
-Spending deletes the invite and all other workers of it. Until a campaign closes, workers are linked
-with the hash of their invite, so that the requester can replace it.
+Spending deletes all other workers of the invite. Until a campaign closes, workers are linked with
+the hash of their invite, so that the requester can replace it. All hashes stay as long, with their
+tasks, which the replacement gets.
 """
 
 import secrets
@@ -92,12 +93,9 @@ def spend(connection: Connection, campaign: bytes, invite: bytes, worker: bytes)
 
     The other workers of the invite are deleted; they have sent nothing.
     """
-    table, person = tables.invite, tables.participant.c
-    used = connection.execute(
-        delete(table).where(
-            table.c.campaign_id == campaign, table.c.token_sha256 == invite, table.c.revoked == 0
-        )
-    ).rowcount
+    table, person = tables.invite.c, tables.participant.c
+    mine = (table.campaign_id == campaign) & (table.token_sha256 == invite)
+    used = revoke(connection, mine)
     if used:
         delete_places(connection, campaign, invite, person.id != worker)
         known = tables.campaign
@@ -116,6 +114,13 @@ def delete_places(
     mine = places_of(campaign, invite)
     gone = connection.execute(delete(tables.participant).where(mine, *conditions)).rowcount
     count_joined(connection, campaign, -gone)
+
+
+def revoke(connection: Connection, condition: ColumnElement[bool]) -> int:
+    """Let no one join or take a place with some invites; return how many were valid."""
+    valid = tables.invite.c.revoked == 0
+    changed = update(tables.invite).where(condition, valid).values(revoked=1)
+    return connection.execute(changed).rowcount
 
 
 def revoke_presented(
@@ -137,7 +142,8 @@ def revoke_presented(
 
 
 def forget_invites(connection: Connection, campaign: bytes) -> None:
-    """Delete the links between workers and invites of a campaign that closes."""
+    """Delete the invites of a campaign that closes, and what links workers with them."""
     person = tables.participant
     linked = (person.c.campaign_id == campaign) & person.c.invite_sha256.is_not(None)
     connection.execute(update(person).where(linked).values(invite_sha256=None, code_sha256=None))
+    connection.execute(delete(tables.invite).where(tables.invite.c.campaign_id == campaign))

@@ -10,6 +10,7 @@ would reveal withdrawals since the last release.
 
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from attrs import field, frozen
@@ -19,6 +20,7 @@ from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.worker_documents import JoinRequest
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.allotments import draw_allotment
+from quietcrowd.campaign.store.database import UNAVAILABLE, Database, if_it_fails
 from quietcrowd.campaign.store.exclusions import renew
 from quietcrowd.campaign.store.invites import (
     count_joined,
@@ -259,20 +261,43 @@ def replace_invite(
     """Return a new invite with the tasks of an earlier one, and whether results may change.
 
     Reports sent with the earlier one are deleted. The rows written are the same whether it was
-    free, reserved, spent, revoked or never issued. The campaign must be locked and open; the
-    journal is written first.
+    free, reserved, spent, revoked or never issued; tasks that were not drawn yet are drawn now. The
+    campaign must be locked and not closed; the journal is written first.
     """
     hashed = token_hash(invite)
     sender = _sender(connection, row.id, hashed) or _Nobody(campaign_id=row.id)
     kept = erased_hash(sender.token_sha256)
+    new = new_token("qci_")
+    attempt = (departures, sender, hashed, token_hash(new))
+    if_it_fails(connection, lambda database: _look_again(database, *attempt))
     departures.leave(row.id, hashed, kept)
     tasks = _tasks_of(connection, row.id, hashed)
+    if row.state == "open":
+        tasks = draw_allotment(connection, row, tasks)
     changed = erase_participant(connection, sender, kept)
     _retract(connection, row.id, hashed, tasks)
-    new = new_token("qci_")
     values = {"campaign_id": row.id, "token_sha256": token_hash(new), "allotment": tasks}
     connection.execute(insert(tables.invite), values)
     return new, changed
+
+
+def _look_again(
+    database: Database, departures: Departures, sender: Any, invite: bytes, new: bytes
+) -> None:
+    """Delete the journal's record of a replacement, unless it or another one succeeded."""
+    made, person = tables.invite.c, tables.participant.c
+    found = [select(made.revoked).where(made.token_sha256 == new)]
+    if not isinstance(sender, _Nobody):
+        found.append(select(person.placed).where(person.id == sender.id))
+    with suppress(*UNAVAILABLE), database.write() as connection:
+        connection.execute(
+            select(tables.campaign.c.id)
+            .where(tables.campaign.c.id == sender.campaign_id)
+            .with_for_update()
+        )
+        done, *stays = (connection.scalar(one) is not None for one in found)
+        if not done and all(stays):
+            departures.stay(sender.campaign_id, invite, erased_hash(sender.token_sha256))
 
 
 def retract_again(connection: Connection, campaign: bytes, invite: bytes, kept: bytes) -> int:
@@ -297,16 +322,6 @@ def _sender(connection: Connection, campaign: bytes, invite: bytes) -> Any:
 
 
 def _tasks_of(connection: Connection, campaign: bytes, invite: bytes) -> bytes | None:
-    """Return the tasks of an invite, also if it is spent."""
-    one, person = tables.invite.c, tables.participant.c
-    known = [
-        *connection.scalars(
-            select(one.allotment).where(one.campaign_id == campaign, one.token_sha256 == invite)
-        ),
-        *connection.scalars(
-            select(person.allotment).where(
-                person.campaign_id == campaign, person.invite_sha256 == invite
-            )
-        ),
-    ]
-    return next((tasks for tasks in known if tasks is not None), None)
+    table = tables.invite.c
+    mine = (table.campaign_id == campaign) & (table.token_sha256 == invite)
+    return connection.scalar(select(table.allotment).where(mine))

@@ -7,7 +7,7 @@ campaign has a worker or not.
 from typing import Any, Literal
 
 from fastapi import APIRouter
-from sqlalchemy import Connection, Row, delete, insert, update
+from sqlalchemy import Connection, Row, insert, update
 
 from quietcrowd.campaign.protocol.campaign_documents import (
     Exclusion,
@@ -23,7 +23,7 @@ from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import Requester, Service, ServiceOf
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.exclusions import exclude, include, listed, renew
-from quietcrowd.campaign.store.invites import revoke_presented
+from quietcrowd.campaign.store.invites import revoke, revoke_presented
 from quietcrowd.campaign.store.participants import erase_named, replace_invite
 from quietcrowd.campaign.store.releases import waits_for_others
 from quietcrowd.campaign.store.requesters import owned_campaign
@@ -161,7 +161,7 @@ def revoke_invites(campaign: Id, requester: Requester, service: ServiceOf) -> No
     """Revoke all invites that were not used: no one can join or send with them any longer."""
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
-        connection.execute(delete(tables.invite).where(tables.invite.c.campaign_id == row.id))
+        revoke(connection, tables.invite.c.campaign_id == row.id)
         _count_made(connection, row.id, _used(row))
 
 

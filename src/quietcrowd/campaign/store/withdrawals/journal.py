@@ -2,7 +2,8 @@
 
 An entry is on the disk before the transaction that deletes commits. So a worker who was told that
 all data is deleted does not return with a copy. If the transaction of a withdrawal does not commit,
-the next server that starts repeats it. The entry of a campaign is reverted: see `campaigns`.
+the next server that starts repeats it. The entry of a campaign, or of a replaced link, is reverted:
+see `campaigns` and `participants`.
 
 Entries have no time and no names. They contain *traces*, hashes of ids, which only someone with the
 ids can look up, and are ordered by these. Entries of workers are deleted when their campaign is
@@ -183,6 +184,14 @@ class Departures:
             "credential_hash": kept,
         }
         self._write(lambda connection: connection.execute(LEAVE, values))
+
+    def stay(self, campaign: bytes, participant: bytes, kept: bytes) -> None:
+        """Delete the record of `leave`, because nothing was deleted."""
+        table = departure.c
+        mine = (table.campaign_id == trace_of(campaign)) & (table.credential_hash == kept)
+        mine &= table.participant_id == trace_of(campaign, participant)
+        with suppress(DBAPIError):
+            self._write(lambda connection: connection.execute(delete(departure).where(mine)))
 
     def end(self, campaign: bytes, kind: Ending, delete_at: int | None = None) -> None:
         """Record on disk that a campaign was closed, until the end of retention, or deleted."""
