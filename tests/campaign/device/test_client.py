@@ -494,7 +494,9 @@ def test_what_the_server_holds_is_compared_with_what_was_sent(device):
     client = device()
     client.answer(ANSWERS)
     client._server = client._server.__class__(
-        link=client._link, patience=0, transport=Between(_on_get(altered("/me/reports", change)))
+        link=client._read.link,
+        patience=0,
+        transport=Between(_on_get(altered("/me/reports", change))),
     )
     held = client.stored()
     assert (held.missing, held.strange, held.as_sent) == (1, 2, False)
@@ -762,7 +764,7 @@ def test_another_device_goes_on_with_the_code(desk, device, tmp_path):
         with pytest.raises(ParameterError, match="16 letters and digits"):
             second.join(wrong)
     with pytest.raises(CampaignError, match="does not belong"):
-        second.join(code[:-1] + ("0" if code[-1] != "0" else "1"))
+        second.join(other_code(code))
     second.join(code.lower().replace("-", " ").replace("0", "o").replace("1", "i"))
     assert (second.code, second.tasks) == (code, first.tasks)
     answers = {task.name: "yes" for task in second.tasks}
@@ -778,6 +780,115 @@ def test_another_device_goes_on_with_the_code(desk, device, tmp_path):
     with pytest.raises(AnswerError, match="answered"):
         first.join(code)
     assert (second.committed, second.spent().total_epsilon) == (False, 0)
+
+
+def files_of(client):
+    """Return the contents of a campaign's files, without the lock."""
+    files = {file.name: file.read_bytes() for file in client._folder.path.glob("*")}
+    return {name: content for name, content in files.items() if name != "lock"}
+
+
+def other_code(code):
+    return code[:-1] + ("0" if code[-1] != "0" else "1")
+
+
+@pytest.mark.parametrize("refused", ["a wrong code", "a revoked link"])
+@pytest.mark.parametrize("joined", [True, False])
+def test_a_refused_join_leaves_the_folder_as_it_was(desk, device, tmp_path, joined, refused):
+    campaign = desk.campaign()
+    good, bad, elsewhere = (desk.link(campaign) for _ in range(3))
+    revoked = {"invite": bad.partition("=")[2]}
+    desk.client.post(f"/campaigns/{campaign}/invites/revoke", json=revoked).raise_for_status()
+    client, other = device(good), device(elsewhere, folder=tmp_path / "other")
+    other.join()
+    if joined:
+        client.join()
+    before = files_of(client)
+    with pytest.raises(CampaignError, match="rejected the request"):
+        client.join(other_code(other.code)) if refused[2] == "w" else device(bad).join()
+    assert (files_of(client), client.joined) == (before, joined)
+    assert device(good).answer(ANSWERS).accepted == 3
+
+
+def test_a_join_without_an_answer_is_repeated_as_it_was(desk, device, tmp_path):
+    """The server may have moved the place: only the same credential has it then."""
+    link = desk.link(desk.campaign())
+    first = device(link)
+    first.join()
+    lost = []
+
+    def lose(request, response):
+        if request.method == "PUT" and len(lost) < 2:
+            lost.append(request.content)
+            raise httpx.ReadTimeout("lost", request=request)
+        return response
+
+    second = device(link, folder=tmp_path / "second", transport=(wire := Between(lose)), patience=0)
+    for _ in range(2):
+        with pytest.raises(UnansweredError):
+            second.join(first.code)
+    assert not second.joined
+    second.join(first.code)
+    joins = [one for one in wire.requests if "/participants/" in one.url.path]
+    assert len({(one.url.path, one.content) for one in joins}) == 1
+    assert (len(lost), second.code) == (2, first.code)
+    assert second.answer(ANSWERS).accepted == 3
+
+
+def test_who_withdraws_after_a_join_without_an_answer_is_deleted(desk, device):
+    def lose(request, response):
+        if request.method == "PUT":
+            raise httpx.ReadTimeout("lost", request=request)
+        return response
+
+    campaign = desk.campaign()
+    client = device(desk.link(campaign), transport=Between(lose), patience=0)
+    with pytest.raises(UnansweredError):
+        client.join()
+    client.withdraw()
+    assert files_of(client) == {}
+    assert desk.client.get(f"/campaigns/{campaign}").json()["participants"] == 0
+
+
+def test_a_device_whose_place_was_moved_is_told_so(desk, device, tmp_path):
+    link = desk.link(desk.campaign())
+    first, second = device(link), device(link, folder=tmp_path / "second")
+    first.join()
+    second.join(first.code)
+    for ask in (first.join, lambda: first.answer(ANSWERS)):
+        with pytest.raises(CampaignError, match="continued on another device") as caught:
+            ask()
+        assert caught.value.code == "campaign.place-moved"
+
+
+def test_a_place_that_moves_while_its_worker_answers_is_told(desk, device, tmp_path):
+    link = desk.link(desk.campaign())
+
+    def move(request, response):
+        if request.method == "GET" and request.url.path.endswith("/me/tasks"):
+            device(link, folder=tmp_path / "second").join(first.code)
+        return response
+
+    first = device(link)
+    first.join()
+    first = device(link, transport=Between(move))
+    with pytest.raises(CampaignError, match="continued on another device"):
+        first.answer(ANSWERS)
+    assert (first.committed, first.spent().total_epsilon) == (False, 0)
+
+
+def test_a_new_link_begins_anew_where_the_old_one_was_replaced(desk, device):
+    campaign = desk.campaign(tasks=9, answers_per_participant=3, allotment="random")
+    [invite] = desk.invite(campaign)
+    first = device(f"{desk.server.url}/j/{campaign}#i={invite}")
+    first.join()
+    made = desk.client.post(f"/campaigns/{campaign}/invites/replace", json={"invite": invite})
+    [new] = made.raise_for_status().json()["invites"]
+    with pytest.raises(CampaignError, match="revoked"):
+        first.join()
+    second = device(f"{desk.server.url}/j/{campaign}#i={new}")
+    answers = {task.name: "yes" for task in first.tasks}
+    assert second.answer(answers).accepted == 3
 
 
 def test_a_public_link_has_no_code(desk, device):

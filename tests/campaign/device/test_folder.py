@@ -14,7 +14,9 @@ from tests.campaign.mechanisms import LABELS, MECHANISMS, RANGE
 import quietcrowd as qc
 from quietcrowd import private_files
 from quietcrowd.campaign import Client
-from quietcrowd.campaign.device.folder import CampaignFolder, CampaignRecord, default_folder
+from quietcrowd.campaign.device.answering import Answering
+from quietcrowd.campaign.device.folder import CampaignFolder, default_folder
+from quietcrowd.campaign.device.records import CampaignRecord
 from quietcrowd.campaign.terms.near_copies import sent_again
 from quietcrowd.campaign.terms.server_address import CampaignLink
 from quietcrowd.exceptions import CampaignError, FormatError, ParameterError
@@ -35,10 +37,21 @@ def test_every_campaign_of_every_server_has_a_folder_of_its_own(tmp_path):
     assert CampaignFolder.of(tmp_path, LINK).path != CampaignFolder.of(tmp_path, OTHER).path
 
 
+def entered(folder, **given):
+    """Return the membership of a device that the server let in."""
+    member = folder.enter("hash", **given)
+    folder.accept(member)
+    return member
+
+
 def test_a_credential_is_drawn_once(folder):
-    assert folder.membership() is None
     first = folder.enter("hash")
+    assert (folder.membership(), folder.candidate()) == (None, first)
+    assert folder.enter("another hash") == first
+    assert folder.accept(first)
+    assert not folder.accept(first)
     assert folder.enter("another hash") == folder.membership() == first
+    assert folder.candidate() is None
     assert first.credential not in repr(first)
     assert len(first.participant) == 32
     assert (folder.path / "credential").stat().st_mode & 0o777 == 0o600
@@ -63,6 +76,45 @@ def test_a_damaged_credential_is_told(folder, content):
         folder.membership()
 
 
+INVITE, OTHER_INVITE = (f"qci_{43 * letter}" for letter in "ab")
+CODE = 16 * "0"
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"invite": OTHER_INVITE}, {"invite": INVITE, "code": CODE}, {"invite": None, "code": CODE}],
+)
+def test_another_invite_and_a_code_begin_anew_once_the_server_lets_them_in(folder, asked):
+    first = entered(folder, invite=INVITE)
+    folder.memo.write_bytes(b"noise")
+    folder.memo.chmod(0o600)
+    folder.allotted(["a"])
+    candidate = folder.enter("hash", **asked)
+    assert candidate.credential != first.credential
+    assert folder.enter("hash", **asked) == candidate
+    assert folder.membership() == folder.enter("hash", invite=INVITE) == first
+    folder.reject(first)
+    assert folder.candidate() == candidate
+    folder.reject(candidate)
+    assert folder.candidate() is None
+    assert (folder.memo.exists(), folder.allotted(["b"])) == (True, ["a"])
+    folder.accept(candidate := folder.enter("hash", **asked))
+    assert folder.membership() == candidate
+    assert (folder.memo.exists(), folder.allotted(["b"])) == (False, ["b"])
+
+
+@pytest.mark.parametrize("invite", [None, INVITE])
+def test_a_membership_of_an_older_version_belongs_to_every_invite(folder, invite):
+    member = entered(folder)
+    assert folder.enter("hash", invite=invite) == member
+
+
+def test_who_has_committed_reports_stays_who_they_are(folder):
+    member = entered(folder, invite=INVITE)
+    folder.keep_upload(b"reports", b"{}")
+    assert folder.enter("hash", invite=OTHER_INVITE) == member
+
+
 def test_the_tasks_that_a_worker_was_first_given_are_kept(folder):
     assert folder.allotted(["a", "b"]) == ["a", "b"]
     assert folder.allotted(["c"]) == ["a", "b"]
@@ -82,7 +134,7 @@ def test_a_damaged_list_of_tasks_is_told(folder, content):
 
 
 def test_a_credential_of_another_server_is_not_shown(tmp_path, folder):
-    folder.enter("hash")
+    entered(folder)
     other = CampaignFolder.of(tmp_path / "device", OTHER)
     with other.held():
         (folder.path / "credential").rename(other.path / "credential")
@@ -107,11 +159,12 @@ def test_reports_and_noise_are_not_kept_side_by_side(folder):
 
 
 def test_leaving(folder):
-    folder.enter("hash")
+    entered(folder)
+    folder.enter("hash", code=CODE)
     folder.leave()
-    assert folder.membership() is None
+    assert (folder.membership(), folder.candidate()) == (None, None)
     assert not folder.withdrawn
-    folder.enter("hash")
+    entered(folder)
     folder.keep_upload(b"reports", b"{}")
     folder.leave()
     folder.leave()
@@ -345,7 +398,7 @@ def truths_of(reported, mechanism):
     rows = [
         (task["task"], worker, 1 + item["value"])
         for worker, (client, fake) in enumerate(reported)
-        for item in client._upload().items
+        for item in client._answering.upload().items
         for task in fake.tasks
         if task["task_id"] == item["task_id"]
     ]
@@ -525,7 +578,7 @@ MOMENTS = {
     "after the reports": (CampaignFolder, "keep_upload", True),
     "before the record": (CampaignRecord, "keep", False),
     "after the record": (CampaignRecord, "keep", True),
-    "after the charge": (Client, "_charge", True),
+    "after the charge": (Answering, "charge", True),
     "before the receipt": (CampaignFolder, "keep_receipt", False),
 }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,27 +10,19 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, field
 
 from quietcrowd.accounting.spending import Spending
+from quietcrowd.campaign.device.answering import Answering
 from quietcrowd.campaign.device.checked_terms import CampaignTask, Terms
-from quietcrowd.campaign.device.draw import CommittedReports, Draw, Report
-from quietcrowd.campaign.device.folder import (
-    CampaignFolder,
-    CampaignRecord,
-    Membership,
-    charge_records,
-    default_folder,
-    read_record,
-)
-from quietcrowd.campaign.device.http_client import CampaignServer, fetch_images
-from quietcrowd.campaign.device.ledger import Budget, Cost, DeviceLedger
+from quietcrowd.campaign.device.draw import Report
+from quietcrowd.campaign.device.folder import CampaignFolder, default_folder
+from quietcrowd.campaign.device.http_client import CampaignServer
+from quietcrowd.campaign.device.joining import Joining
+from quietcrowd.campaign.device.ledger import Budget, DeviceLedger
 from quietcrowd.campaign.device.noise_text import noise_sentences
-from quietcrowd.campaign.device.questions import channel_hash
 from quietcrowd.campaign.device.reading import CampaignReading
 from quietcrowd.campaign.device.receipt import HeldReports, WorkerReceipt
 from quietcrowd.campaign.terms.near_copies import alike
 from quietcrowd.campaign.terms.server_address import CampaignLink
-from quietcrowd.campaign.terms.tokens import read_code
-from quietcrowd.exceptions import AnswerError, CampaignError, ParameterError
-from quietcrowd.mechanisms import Memo
+from quietcrowd.exceptions import AnswerError
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
 from quietcrowd.validation import check_real
 
@@ -88,11 +79,12 @@ class Client:
     """
 
     budget: Budget
-    _link: CampaignLink
     _server: CampaignServer
     _folder: CampaignFolder
     _ledger: DeviceLedger = field(repr=False)
     _read: CampaignReading = field(repr=False)
+    _joining: Joining = field(repr=False)
+    _answering: Answering = field(repr=False)
 
     def __init__(
         self,
@@ -108,11 +100,13 @@ class Client:
         check_real("patience", patience, 0)
         device = default_folder() if folder is None else Path(folder).absolute()
         self.budget = Budget(most=budget, delta=delta)
-        self._link = CampaignLink.read(url, invite)
-        self._server = CampaignServer(link=self._link, patience=patience, transport=transport)
-        self._folder = CampaignFolder.of(device, self._link)
+        link = CampaignLink.read(url, invite)
+        self._server = CampaignServer(link=link, patience=patience, transport=transport)
+        self._folder = CampaignFolder.of(device, link)
         self._ledger = DeviceLedger.of(device)
-        self._read = CampaignReading(link=self._link, server=self._server, folder=self._folder)
+        self._read = CampaignReading(link=link, server=self._server, folder=self._folder)
+        self._joining = Joining(read=self._read, ledger=self._ledger)
+        self._answering = Answering(read=self._read, ledger=self._ledger, budget=self.budget)
 
     @property
     def terms(self) -> Terms:
@@ -226,7 +220,7 @@ class Client:
 
         `answers` is the number of answers given; default: as many as possible.
         """
-        return self._ledger.spent_after(self._cost(self._most_drawn(answers)), self.budget.delta)
+        return self._ledger.spent_after(self._answering.most_cost(answers), self.budget.delta)
 
     def used_after(self, answers: int | None = None) -> float:
         """Return at most how much of the budget is used after this campaign; 0 without a budget.
@@ -235,7 +229,7 @@ class Client:
         far. At delta 0 this is the sum of all losses. Above 0 it is what a privacy filter counts,
         because whether a worker answers again may depend on earlier reports.
         """
-        return self._ledger.used_after(self._cost(self._most_drawn(answers)), self.budget)
+        return self._ledger.used_after(self._answering.most_cost(answers), self.budget)
 
     def affordable(self) -> int:
         """Return how many answers the budget allows, at most the maximum of the campaign.
@@ -243,23 +237,12 @@ class Client:
         After joining, this includes answers that cost nothing: to questions with an earlier report,
         and to copies of another task. Raises ParameterError if the budget allows none.
         """
-        terms, free = self.terms, self._free() if self.joined else 0
-        drawn = terms.tasks - free if terms.mechanism.every_task else terms.answers
-        try:
-            allowed = self._ledger.affordable(self._cost(drawn), self.budget)
-        except ParameterError:
-            if not free or terms.mechanism.every_task:
-                raise
-            allowed = 0
-        return terms.answers if terms.mechanism.every_task else min(terms.answers, allowed + free)
+        return self._answering.affordable(joined=self.joined)
 
     @property
     def code(self) -> str | None:
         """Code with which the worker can go on on another device; None once it is of no use."""
-        member = self._folder.membership()
-        if member is None or member.code is None or self._link.invite is None or self.committed:
-            return None
-        return "-".join(re.findall("....", member.code))
+        return self._joining.code
 
     def join(self, code: str | None = None) -> None:
         """Agree to `consent` and take part; a second call has no effect.
@@ -283,13 +266,7 @@ class Client:
             answered and withdrawn before, or an image is not the one that the tasks name.
         """
         with self._folder.held():
-            self._require_not_left()
-            member = self._enter(code)
-            self._server.join(member)
-            if not self.committed:
-                self._read.read_tasks(member)
-                fetch_images(self._read.listed, self._folder, self._server, member.credential)
-                self._memo(member)
+            self._joining.join(code)
 
     def answer(self, answers: Mapping[str, Any]) -> WorkerReceipt:
         """Join, randomize answers, store the reports and send them, in one step.
@@ -317,11 +294,11 @@ class Client:
         """
         self.join()
         with self._folder.held():
-            self._require_not_left()
+            self._joining.require_not_left()
             if self.committed:
                 raise AnswerError("campaign.already-answered")
-            self._commit(answers)
-            return self._send()
+            self._answering.commit(answers)
+            return self._answering.send()
 
     def resume(self) -> WorkerReceipt:
         """Send the stored reports, byte for byte the same, until they are acknowledged.
@@ -331,7 +308,7 @@ class Client:
         with self._folder.held():
             if self.committed and not self.sent:
                 self._server.take_place(self._read.member.credential)
-            return self._send()
+            return self._answering.send()
 
     def sent_reports(self) -> tuple[Report, ...]:
         """Return the reports that were sent, decoded; empty if a sketch was sent.
@@ -341,7 +318,7 @@ class Client:
         """
         if not self.sent:
             raise AnswerError("campaign.nothing-acknowledged")
-        return self._upload().reports(self.terms.mechanism, self.tasks)
+        return self._answering.upload().reports(self.terms.mechanism, self.tasks)
 
     def stored(self) -> HeldReports:
         """Return the server's data of this worker, compared with the sent data.
@@ -351,7 +328,7 @@ class Client:
         """
         return HeldReports.read(
             self._server.read_reports(self._read.member.credential),
-            self._upload() if self.committed else None,
+            self._answering.upload() if self.committed else None,
             self.terms.mechanism,
             self.tasks,
             acknowledged=self.sent,
@@ -372,140 +349,11 @@ class Client:
         CampaignError
             If this device takes no part or has lost its credential; nothing is deleted then.
         """
-        self._require_leavable()
+        self._joining.require_leavable()
         with self._folder.held():
-            member = self._folder.membership()
-            if member is not None:
-                self._server.withdraw(member.credential)
+            self._joining.leave()
             if self.committed:
                 with self._ledger.held():
-                    self._charge()
+                    self._answering.charge()
             self._folder.leave()
             self._read.forget_tasks()
-
-    def _commit(self, answers: Mapping[str, Any]) -> None:
-        """Sample reports, store them with their record, and charge the ledger."""
-        member = self._read.member
-        self._read.require_asked(answers)
-        with self._ledger.held():
-            earlier = self._read.earlier()
-            charge_records(earlier.records, self._ledger)
-            draw = Draw.of(
-                answers,
-                worker=member.participant,
-                terms=self.terms,
-                questions=self._read.questions,
-                known=earlier.known,
-            )
-            self._check_count(len(draw.answers))
-            self._ledger.require(self._cost(draw.count), self.budget)
-            self._server.take_place(member.credential)
-            upload, reports = draw.commit(answers, self._memo(member))
-            record = CampaignRecord(
-                campaign=self._link.name,
-                origin=self._link.origin,
-                mechanism=self.terms.mechanism.to_dict(),
-                channel=channel_hash(self.terms.mechanism),
-                count=draw.count,
-                spared=self._cost(draw.count).spared,
-                letters=sorted(
-                    {
-                        letters
-                        for task in draw.reported
-                        for letters in self._read.questions.letters[task.name]
-                    }
-                ),
-                reports=reports,
-                requester=self.terms.requester_id,
-            )
-            self._folder.keep_upload(upload.content, record.content)
-            self._charge()
-
-    def _enter(self, code: str | None) -> Membership:
-        if code is None:
-            return self._folder.enter(self.terms.config_hash)
-        typed = read_code(code)
-        if typed is None:
-            raise ParameterError("campaign.code-invalid")
-        if self.committed:
-            raise AnswerError("campaign.already-answered")
-        return self._folder.enter(self.terms.config_hash, typed)
-
-    def _send(self) -> WorkerReceipt:
-        member, upload = self._read.member, self._upload()
-        self._folder.forget_noise()
-        kept = self._folder.receipt()
-        if kept is not None:
-            return WorkerReceipt.from_dict(kept).require_all()
-        with self._ledger.held():
-            self._charge()
-        answer = self._server.send(upload.content, member.credential)
-        receipt = WorkerReceipt.read(answer, upload, self.tasks)
-        self._folder.keep_receipt(receipt.to_dict())
-        return receipt.require_all()
-
-    def _charge(self) -> None:
-        """Charge the committed reports unless charged; the caller holds the ledger's lock."""
-        record = read_record(self._folder.path)
-        if record is not None:
-            record.keep(self._folder.path)
-        charge_records(() if record is None else (record,), self._ledger)
-
-    def _upload(self) -> CommittedReports:
-        content = self._folder.upload()
-        if content is None:
-            raise AnswerError("campaign.nothing-pending")
-        return CommittedReports(content=content)
-
-    def _cost(self, count: int) -> Cost:
-        return Cost(
-            campaign=self._link.name,
-            mechanism=self.terms.mechanism,
-            count=count,
-            spared=self.terms.spared if count == self.terms.tasks else 0.0,
-        )
-
-    def _most_drawn(self, answers: int | None) -> int:
-        """Return the maximum number of reports; `answers` defaults to the campaign's maximum."""
-        given = self.terms.answers if answers is None else answers
-        return self.terms.tasks if given and self.terms.mechanism.every_task else given
-
-    def _free(self) -> int:
-        """Return how many tasks cost nothing: with an earlier report, or copies of another task."""
-        if channel_hash(self.terms.mechanism) is None:
-            return 0
-        return len(self.tasks) - len(
-            self._read.questions.groups.keys() - self._read.earlier().known.keys()
-        )
-
-    def _require_leavable(self) -> None:
-        if self.joined or self._folder.withdrawn:
-            return
-        if self.committed or self._ledger.charged(self._link.name):
-            raise CampaignError("campaign.credential-missing", credential=self._folder.credential)
-        raise CampaignError("campaign.not-taking-part")
-
-    def _require_not_left(self) -> None:
-        """Raise CampaignError if fresh noise about the same answers would be sampled."""
-        if self._folder.withdrawn:
-            raise CampaignError("campaign.withdrawn-before")
-        if not self.committed and self._ledger.charged(self._link.name):
-            raise CampaignError("campaign.device-files-lost")
-
-    def _check_count(self, given: int) -> None:
-        terms = self.terms
-        if given > terms.answers:
-            raise AnswerError("campaign.too-many-answers", answers=terms.answers, given=given)
-        if not given and not terms.mechanism.every_task:
-            raise AnswerError("campaign.no-answer")
-
-    def _memo(self, member: Membership) -> Memo | None:
-        if self.terms.mechanism.no_memo is not None:
-            return None
-        return Memo.open(
-            self._folder.memo,
-            mechanism=self.terms.mechanism,
-            tasks=[task.name for task in self.tasks],
-            campaign=self.terms.campaign,
-            worker=member.participant,
-        )

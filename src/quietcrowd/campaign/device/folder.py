@@ -1,43 +1,31 @@
-"""Files of a campaign on a worker's device, readable by their owner only; never an answer.
-
-Noise is sampled once for each question, channel and requester at a server. If the requester asks
-again in another campaign, the device repeats the report, whatever the answer is now, so it reveals
-nothing new about the answer. Another requester gets fresh noise: equal reports would prove to both
-who took part in the other's campaign. So the device stores each report under the hash of its
-question, without a key or an answer. Records outlive the noise and a withdrawal. A record is first
-committed in one file with the reports; a copy then goes to a permanent file.
-"""
+"""Files of a campaign on a worker's device, readable by their owner only; never an answer."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import platformdirs
-from attrs import asdict, field, frozen
+from attrs import field, frozen
 
-from quietcrowd.campaign.device.ledger import Cost, DeviceLedger
-from quietcrowd.campaign.device.questions import CodedReport, channel_hash, read_report
 from quietcrowd.campaign.terms.canonical import canonical_json
 from quietcrowd.campaign.terms.server_address import CampaignLink
 from quietcrowd.campaign.terms.tokens import has_prefix, new_code, new_token, participant_id
-from quietcrowd.exceptions import CampaignError, FormatError, QuietcrowdError
-from quietcrowd.mechanisms import Mechanism
+from quietcrowd.exceptions import CampaignError, FormatError
 from quietcrowd.private_files import (
     create_private,
     file_lock,
     read_private,
-    replace_private,
     wipe_private,
 )
 
-_CREDENTIAL, _MEMO, _UPLOAD, _RECEIPT = "credential", "memo", "upload.json", "receipt.json"
+_CREDENTIAL, _CANDIDATE = "credential", "credential.new"
+_MEMO, _UPLOAD, _RECEIPT = "memo", "upload.json", "receipt.json"
 _ALLOTMENT, _WITHDRAWN, _LOCK = "allotment.json", "withdrawn", "lock"
 _IMAGE = "image-"
 
@@ -62,7 +50,8 @@ def default_folder() -> Path:
     return earlier
 
 
-def _committed(folder: Path) -> tuple[bytes, bytes] | tuple[None, None]:
+def committed(folder: Path) -> tuple[bytes, bytes] | tuple[None, None]:
+    """Return the record and the request that a campaign's directory has committed, or None."""
     content = _content(folder / _UPLOAD)
     if content is None:
         return None, None
@@ -83,13 +72,20 @@ def _content(path: Path) -> bytes | None:
 class Membership:
     """Device's credential in one campaign, and the hash of the configuration it agreed to.
 
-    `code` moves the worker to another device; with `continues` it moved the worker here.
+    `link` is the hash of the invite; older versions stored none. `code` moves the worker to another
+    device; with `continues` it moved the worker here.
     """
 
     credential: str = field(repr=False)
     config_hash: str
+    link: str | None = field(default=None, repr=False)
     code: str | None = field(default=None, repr=False)
     continues: bool = False
+
+    @property
+    def moved_by(self) -> str | None:
+        """Code of the other device from which the worker continues, or None."""
+        return self.code if self.continues else None
 
     @property
     def participant(self) -> str:
@@ -136,38 +132,73 @@ class CampaignFolder:
 
     def membership(self) -> Membership | None:
         """Return the device's membership, or None; raise FormatError if the file is damaged."""
-        document = self._read(_CREDENTIAL)
-        if document is None:
-            return None
-        credential, agreed = document.get("credential"), document.get("config_hash")
-        if not isinstance(credential, str) or not has_prefix(credential, "qcw_"):
-            raise self._damaged(_CREDENTIAL)
-        if document.get("campaign") != self.campaign or not isinstance(agreed, str):
-            raise self._damaged(_CREDENTIAL)
-        code, continues = document.get("code"), document.get("continues", False)
-        if not isinstance(code, str | None) or not isinstance(continues, bool):
-            raise self._damaged(_CREDENTIAL)
-        return Membership(credential=credential, config_hash=agreed, code=code, continues=continues)
+        return self._member(_CREDENTIAL)
 
-    def enter(self, config_hash: str, code: str | None = None) -> Membership:
-        """Return the membership; sample and store a credential and a code if they are missing.
+    def candidate(self) -> Membership | None:
+        """Return a membership that a server may have let in, without having answered yet."""
+        return self._member(_CANDIDATE)
 
-        A `code` from another device begins a new membership.
+    def enter(
+        self, config_hash: str, invite: str | None = None, code: str | None = None
+    ) -> Membership:
+        """Return the membership to join with: the present one, or a candidate for its place.
+
+        A `code` from another device begins a new membership, as does another invite until reports
+        are committed. Its credential is sampled once and stored.
         """
-        if code is not None:
-            self.forget_noise()
-            self._wipe(_CREDENTIAL)
+        link = None if invite is None else participant_id(invite).hex()
+        member, candidate = self.membership(), self.candidate()
+        is_same = member is not None and (None in (link, member.link) or link == member.link)
+        if member is not None and (self.upload() is not None or (is_same and code is None)):
+            return member
+        if candidate is not None and (candidate.link, candidate.moved_by) == (link, code):
+            return candidate
+        self._wipe(_CANDIDATE)
         new = {
             "campaign": self.campaign,
             "config_hash": config_hash,
             "credential": new_token("qcw_"),
             "code": code or new_code(),
             "continues": code is not None,
+            "link": link,
         }
-        create_private(self.credential, canonical_json(new) + b"\n")
-        entered = self.membership()
+        create_private(self.path / _CANDIDATE, canonical_json(new) + b"\n")
+        entered = self.candidate()
         assert entered is not None
         return entered
+
+    def accept(self, member: Membership) -> bool:
+        """Let a candidate that the server let in take the place; return whether that is new."""
+        if member == self.membership():
+            return False
+        self.forget_noise()
+        self._wipe(_ALLOTMENT)
+        (self.path / _CANDIDATE).replace(self.credential)
+        return True
+
+    def reject(self, member: Membership) -> None:
+        """Destroy a candidate that the server did not let in."""
+        if member == self.candidate():
+            self._wipe(_CANDIDATE)
+
+    def _member(self, name: str) -> Membership | None:
+        document = self._read(name)
+        if document is None:
+            return None
+        credential, agreed = document.get("credential"), document.get("config_hash")
+        if not isinstance(credential, str) or not has_prefix(credential, "qcw_"):
+            raise self._damaged(name)
+        if document.get("campaign") != self.campaign or not isinstance(agreed, str):
+            raise self._damaged(name)
+        link, code = document.get("link"), document.get("code")
+        continues = document.get("continues", False)
+        if not isinstance(link, str | None) or not isinstance(code, str | None):
+            raise self._damaged(name)
+        if not isinstance(continues, bool):
+            raise self._damaged(name)
+        return Membership(
+            credential=credential, config_hash=agreed, link=link, code=code, continues=continues
+        )
 
     def allotted(self, tasks: Sequence[str]) -> list[str]:
         """Return the task ids first assigned to the worker, storing `tasks` if none were."""
@@ -179,7 +210,7 @@ class CampaignFolder:
 
     def upload(self) -> bytes | None:
         """Return the request with all reports if they were committed, else None."""
-        return _committed(self.path)[1]
+        return committed(self.path)[1]
 
     def keep_upload(self, content: bytes, record: bytes) -> None:
         """Commit reports and their one-line record atomically; no report is on disk before."""
@@ -223,7 +254,7 @@ class CampaignFolder:
         """Destroy the files of the campaign, except a marker and the record of sent reports."""
         if self.upload() is not None:
             create_private(self.path / _WITHDRAWN, b"withdrawn\n")
-        for name in (_MEMO, _UPLOAD, _RECEIPT, _ALLOTMENT, _CREDENTIAL):
+        for name in (_MEMO, _UPLOAD, _RECEIPT, _ALLOTMENT, _CANDIDATE, _CREDENTIAL):
             self._wipe(name)
         self._remove_images()
 
@@ -248,130 +279,3 @@ class CampaignFolder:
         except FileNotFoundError:
             return
         wipe_private(self.path / name, content)
-
-
-_FILE = "questions.json"
-_MEMBERS: dict[str, type | tuple[type, ...]] = {
-    "campaign": str,
-    "origin": str,
-    "mechanism": dict,
-    "count": int,
-    "spared": (int, float),
-    "letters": list,
-    "reports": dict,
-}
-
-
-@frozen(kw_only=True)
-class CampaignRecord:
-    """Record of the reports for one campaign; others can reuse those of a known `requester`.
-
-    `count` is the number of reports sampled and charged. `reports` maps question hashes to
-    `spell_report`, or to None if no other campaign can reuse the report.
-    """
-
-    campaign: str
-    origin: str
-    mechanism: Mapping[str, Any]
-    channel: str | None
-    count: int
-    spared: float
-    letters: list[str]
-    reports: Mapping[str, list[Any] | None]
-    requester: str | None = None
-
-    @property
-    def content(self) -> bytes:
-        """Record as one line of JSON."""
-        return canonical_json(asdict(self))
-
-    def keep(self, folder: Path) -> None:
-        """Write the record into the directory of its campaign unless it is there."""
-        if not (folder / _FILE).exists():
-            replace_private(folder / _FILE, self.content + b"\n")
-
-
-def read_record(folder: Path) -> CampaignRecord | None:
-    """Return the record of a campaign, None without committed reports; may raise FormatError."""
-    path = folder / _FILE
-    try:
-        content = read_private(path) if path.exists() else _committed(folder)[0]
-        if content is None:
-            return None
-        document = json.loads(content)
-        whole = all(isinstance(document[name], kind) for name, kind in _MEMBERS.items())
-        whole = whole and isinstance(document.get("requester"), str | None)
-        if whole and document["count"] >= 0:
-            return CampaignRecord(**document)
-    except (ValueError, RecursionError, KeyError, TypeError):
-        pass
-    raise FormatError("campaign.questions-damaged", path=path)
-
-
-@frozen(kw_only=True, slots=False)
-class EarlierReports:
-    """Records of all campaigns of a device, as seen from one campaign."""
-
-    records: tuple[CampaignRecord, ...]
-    origin: str
-    requester: str | None
-    mechanism: Mechanism
-
-    @classmethod
-    def read(
-        cls, campaigns: Path, *, origin: str, requester: str | None, mechanism: Mechanism
-    ) -> EarlierReports:
-        """Read the records below `campaigns`, the parent of all campaign directories."""
-        records = (read_record(folder) for folder in sorted(campaigns.glob("*/")))
-        found = tuple(record for record in records if record is not None)
-        return cls(records=found, origin=origin, requester=requester, mechanism=mechanism)
-
-    @cached_property
-    def known(self) -> Mapping[str, CodedReport]:
-        """Reports to this requester at this server through this channel, by question hash."""
-        known: dict[str, CodedReport] = {}
-        wanted = (self.origin, self.requester, channel_hash(self.mechanism))
-        for record in self.records:
-            if None in wanted or (record.origin, record.requester, record.channel) != wanted:
-                continue
-            for question, kept in record.reports.items():
-                try:
-                    known.setdefault(question, read_report(self.mechanism, kept or ()))
-                except (ValueError, TypeError):
-                    raise FormatError(
-                        "campaign.record-damaged", campaign=record.campaign, file=_FILE
-                    ) from None
-        return known
-
-    def asked(self, question: str, letters: Collection[str]) -> bool:
-        """Return whether a question, or one sharing letters, has a report but gets fresh noise."""
-        if question in self.known:
-            return False
-        return any(
-            question in one.reports or not set(letters).isdisjoint(one.letters)
-            for one in self.records
-        )
-
-
-def charge_records(records: tuple[CampaignRecord, ...], ledger: DeviceLedger) -> None:
-    """Charge committed reports that an interrupted process did not charge, under the ledger's lock.
-
-    The budget allowed them when they were committed, and nothing was charged since.
-    """
-    charged = ledger.campaigns()
-    for record in records:
-        if record.count and record.campaign not in charged:
-            try:
-                mechanism = Mechanism.from_dict(record.mechanism)
-            except QuietcrowdError as error:
-                raise FormatError(
-                    "campaign.record-invalid", campaign=record.campaign, error=error
-                ) from None
-            ledger.charge(
-                Cost(
-                    campaign=record.campaign,
-                    mechanism=mechanism,
-                    count=record.count,
-                    spared=record.spared,
-                )
-            )

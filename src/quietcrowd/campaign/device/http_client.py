@@ -25,7 +25,7 @@ from quietcrowd.campaign.device.checked_terms import CampaignTask
 from quietcrowd.campaign.device.folder import CampaignFolder, Membership
 from quietcrowd.campaign.terms.canonical import canonical_json
 from quietcrowd.campaign.terms.images import SUFFIXES, image_kind, named_images
-from quietcrowd.campaign.terms.plain_text import one_line, refusal
+from quietcrowd.campaign.terms.plain_text import one_line, problem_name, refusal
 from quietcrowd.campaign.terms.server_address import CampaignLink
 from quietcrowd.campaign.terms.settings import (
     MAX_IMAGE,
@@ -132,11 +132,19 @@ class CampaignServer:
                 body |= {"code": member.code, "continues": member.continues}
         path = f"{self._campaign}/participants/{member.participant}"
         content = canonical_json(body)
-        read_object(self.ask("PUT", path, content=content, credential=member.credential))
+        answer = self.ask("PUT", path, content=content, credential=member.credential)
+        if (
+            problem_name(answer) == "withdrawn"
+        ):  # this device has not withdrawn: it has the credential
+            raise CampaignError("campaign.place-moved")
+        read_object(answer)
 
     def take_place(self, credential: str) -> None:
         """Spend the invite, so that no other device can send with it."""
-        require_success(self.ask("PUT", "/me/place", credential=credential))
+        answer = self.ask("PUT", "/me/place", credential=credential)
+        if answer.status_code == _UNAUTHORIZED:
+            raise CampaignError("campaign.place-moved")
+        require_success(answer)
 
     def read_tasks(self, credential: str) -> dict[str, Any]:
         """Return all tasks of the campaign."""

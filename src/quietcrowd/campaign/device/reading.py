@@ -6,11 +6,13 @@ from typing import Any
 from attrs import define, field
 
 from quietcrowd.campaign.device.checked_terms import CampaignTask, Terms, read_allotment, read_tasks
-from quietcrowd.campaign.device.folder import CampaignFolder, EarlierReports, Membership
+from quietcrowd.campaign.device.folder import CampaignFolder, Membership
 from quietcrowd.campaign.device.http_client import CampaignServer
 from quietcrowd.campaign.device.questions import TaskQuestions
+from quietcrowd.campaign.device.records import EarlierReports
 from quietcrowd.campaign.terms.server_address import CampaignLink
 from quietcrowd.exceptions import AnswerError, CampaignError
+from quietcrowd.mechanisms import Memo
 
 
 @define(eq=False, kw_only=True)
@@ -88,6 +90,18 @@ class CampaignReading:
             origin=self.link.origin,
             requester=self.terms.requester_id,
             mechanism=self.terms.mechanism,
+        )
+
+    def open_memo(self, member: Membership) -> Memo | None:
+        """Return the noise of all answers, sampled once if the mechanism allows, else None."""
+        if self.terms.mechanism.no_memo is not None:
+            return None
+        return Memo.open(
+            self.folder.memo,
+            mechanism=self.terms.mechanism,
+            tasks=[task.name for task in self.questions.tasks],
+            campaign=self.terms.campaign,
+            worker=member.participant,
         )
 
     def forget_tasks(self) -> None:

@@ -47,3 +47,11 @@ def refusal(response: httpx.Response) -> str:
         return one_line(("; " if broken else ". ").join(told))[:_LONGEST_REFUSAL]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return f"status {response.status_code}"
+
+
+def problem_name(response: httpx.Response) -> str:
+    """Return the name of a problem document's type; an empty text without one."""
+    try:
+        return str(response.json()["type"]).rpartition(":")[2]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return ""
