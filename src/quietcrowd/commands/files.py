@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property, partial
@@ -30,7 +29,13 @@ from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.formats import check_target, read_table, read_truths
 from quietcrowd.formats.answers import decimal_mark, read_found_answers
 from quietcrowd.formats.columns import Choice
-from quietcrowd.formats.files import UTF_16, check_folder, check_new, require_no_overwriting
+from quietcrowd.formats.files import (
+    HEAD,
+    check_folder,
+    check_new,
+    require_no_overwriting,
+    suffix_of,
+)
 from quietcrowd.formats.registry import format_of, place_of_row, read_names
 from quietcrowd.gold import KnownTruthError
 from quietcrowd.intake import Intake, distinct
@@ -299,9 +304,6 @@ def check_targets(output: Path | None, plot: Path | None) -> None:
 STREAM = Path("-")
 
 _NAME, _WRITTEN = "standard-input", "standard-output"
-HEAD = 2**16
-"""Bytes that determine the suffix of a file."""
-
 _KEPT: list[TemporaryDirectory[str]] = []
 
 
@@ -318,32 +320,6 @@ def from_stdin(path: Path) -> Path:
     with raw.open("rb") as file:
         suffix = suffix_of(file.read(HEAD))
     return raw.rename(raw.with_suffix(suffix))
-
-
-def suffix_of(head: bytes) -> str:
-    """Return the suffix of a file that begins with these bytes."""
-    if head.startswith(b"PAR1"):
-        return ".parquet"
-    if head.startswith(b"PK"):
-        if b"opendocument.spreadsheet" in head:
-            return ".ods"
-        return ".xlsx" if b"[Content_Types].xml" in head or b"xl/" in head else ".zip"
-    if head.startswith(b"\x1f\x8b"):
-        return f"{suffix_of(_unpacked(head))}.gz"
-    if head.startswith(UTF_16):
-        head = head.decode("utf-16", errors="ignore").encode()
-    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if text[:1] in (b"{", b"["):
-        return ".jsonl" if text.startswith(b"{") else ".json"
-    line = text.partition(b"\n")[0]
-    return ".tsv" if line.count(b"\t") > line.count(b",") else ".csv"
-
-
-def _unpacked(head: bytes) -> bytes:
-    try:
-        return zlib.decompressobj(16 + zlib.MAX_WBITS).decompress(head, HEAD)
-    except zlib.error as error:
-        raise FormatError("commands.input-not-unpacked", error=error) from None
 
 
 def check_one_stream(*targets: Path | None, as_json: bool) -> None:

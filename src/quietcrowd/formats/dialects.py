@@ -17,7 +17,7 @@ LONGEST_HEADER = 2**16
 _DELIMITERS = (",", ";", "\t", "|")
 _TABBED = frozenset((".tsv", ".tab", ".txt"))
 
-_SEP = re.compile(r'"?sep=(.)"?[;,\t|]*\r?\n', re.IGNORECASE)
+SEP = re.compile(r'"?sep=(.)"?[;,\t|]*\r?\n', re.IGNORECASE)
 """A first line for Excel, which names the delimiter."""
 
 
@@ -43,7 +43,7 @@ def dialect_of(path: Path) -> Dialect:
         text = file.read(LONGEST_HEADER)
     if any(half and not half.strip("\0") for half in (text[:8:2], text[1:8:2])):
         raise FormatError("formats.utf16-unmarked", path=path)
-    encoding, named = encoding_of(path), _SEP.match(text)
+    encoding, named = encoding_of(path), SEP.match(text)
     if named is None:
         delimiter, header = sniff_header(text, usual_delimiter(path))
         return Dialect(delimiter, header, encoding)

@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import json
 import os
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -128,6 +129,36 @@ def _open(path: Path, mode: str, **options: Any) -> IO[Any]:
 
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 """Byte order marks of UTF-16, as in Unicode text of Excel and in exports of Qualtrics."""
+
+
+HEAD = 2**16
+"""Bytes that determine the suffix of a file."""
+
+
+def suffix_of(head: bytes) -> str:
+    """Return the suffix of a file that begins with these bytes."""
+    if head.startswith(b"PAR1"):
+        return ".parquet"
+    if head.startswith(b"PK"):
+        if b"opendocument.spreadsheet" in head:
+            return ".ods"
+        return ".xlsx" if b"[Content_Types].xml" in head or b"xl/" in head else ".zip"
+    if head.startswith(b"\x1f\x8b"):
+        return f"{suffix_of(_unpacked(head))}.gz"
+    if head.startswith(UTF_16):
+        head = head.decode("utf-16", errors="ignore").encode()
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if text[:1] in (b"{", b"["):
+        return ".jsonl" if text.startswith(b"{") else ".json"
+    line = text.partition(b"\n")[0]
+    return ".tsv" if line.count(b"\t") > line.count(b",") else ".csv"
+
+
+def _unpacked(head: bytes) -> bytes:
+    try:
+        return zlib.decompressobj(16 + zlib.MAX_WBITS).decompress(head, HEAD)
+    except zlib.error as error:
+        raise FormatError("commands.input-not-unpacked", error=error) from None
 
 
 def encoding_of(path: Path, otherwise: str = "utf-8") -> str:

@@ -106,8 +106,8 @@ def likely_wide(table: pa.Table) -> list[Wide]:
         return []
     ignored = [*no_answers, *(name for name in others if name not in shared)]
     people = all(map(_is_person, shared))
-    by_worker = _is_like(ids, "worker") and not people
-    if by_worker or people or _is_like(ids, "task"):
+    by_worker = is_like(ids, "worker") and not people
+    if by_worker or people or is_like(ids, "task"):
         return [Wide(by_task=not by_worker, ids=ids, ignored=ignored)]
     return [Wide(by_task=by_task, ids=ids, ignored=ignored) for by_task in (False, True)]
 
@@ -119,18 +119,19 @@ def summaries(names: Sequence[str]) -> list[str]:
 
 def is_usual_name(name: str) -> bool:
     """Return whether a text is a usual name of a column of tasks, workers or labels."""
-    return any(_is_like(name.strip(), role) for role in _ORDER)
+    return any(is_like(name.strip(), role) for role in _ORDER)
 
 
 def _first(names: Sequence[str], role: str) -> str | None:
-    return next((name for name in names if _is_like(name, role)), None)
+    return next((name for name in names if is_like(name, role)), None)
 
 
 def _is_person(name: str) -> bool:
     return re.fullmatch(_PEOPLE, _snake(name)) is not None
 
 
-def _is_like(name: str, role: str) -> bool:
+def is_like(name: str, role: str) -> bool:
+    """Return whether a name is usual for a column of this role: task, worker or label."""
     return re.fullmatch(_ROLES[role], _snake(name)) is not None
 
 

@@ -29,7 +29,7 @@ from quietcrowd.campaign.server.in_flight import ANONYMOUS, NEWCOMER
 from quietcrowd.campaign.server.incoming import TurningAway
 from quietcrowd.campaign.server.limits import JoinLimits, RateLimits, Sources
 from quietcrowd.campaign.store.requesters import Shown, issue_key
-from quietcrowd.campaign.terms.settings import MAX_BODY, MAX_SMALL_BODY
+from quietcrowd.campaign.terms.settings import MAX_BODY, MAX_FILE, MAX_SMALL_BODY
 from quietcrowd.campaign.terms.tokens import new_token, token_hash
 
 KEY, CREDENTIAL, CODE, TOKEN = (prefix + 43 * "A" for prefix in ("qck_", "qcw_", "qcd_", "qcr_"))
@@ -53,6 +53,15 @@ def asker(method, path, token=None):
         ("POST", "/api/v1/campaigns", CREDENTIAL, None, ANONYMOUS, MAX_BODY),
         ("GET", "/api/v1/keys", KEY, _KEY, _KEY.hash, MAX_BODY),
         ("POST", "/api/v1/plans", KEY, _KEY, _KEY.hash, MAX_BODY),
+        ("POST", f"/api/v1/campaigns/{CAMPAIGN}/tasks/reading", KEY, _KEY, _KEY.hash, MAX_FILE),
+        (
+            "POST",
+            f"/api/v1/campaigns/{CAMPAIGN}/images",
+            TOKEN,
+            _TOKEN,
+            _TOKEN.hash,
+            MAX_SMALL_BODY,
+        ),
         ("GET", f"/api/v1/campaigns/{CAMPAIGN}", TOKEN, _TOKEN, _TOKEN.hash, MAX_SMALL_BODY),
         ("POST", f"/api/v1/campaigns/{CAMPAIGN}/x", CODE, _CODE, _CODE.hash, MAX_SMALL_BODY),
         ("GET", "/api/v1/me", TOKEN, None, ANONYMOUS, MAX_BODY),

@@ -213,6 +213,47 @@ class TaskCount(BaseModel):
     tasks: int
 
 
+class FileColumn(BaseModel):
+    """A column of a file of tasks, and its use."""
+
+    name: str
+    kind: Literal["shown", "task", "gold", "image", "left out"]
+    looks_like_answers: bool = Field(
+        description="Whether it seems to hold answers or ids of workers, which others must not see."
+    )
+    examples: list[str] = Field(description="Its first values, at most three.")
+
+
+class FirstTask(BaseModel):
+    """One of the first tasks of a file."""
+
+    task: str
+    data: JsonObject
+    gold: Any = None
+
+
+class FileReading(BaseModel):
+    """The contents of a file of tasks."""
+
+    format: str
+    columns: list[FileColumn]
+    tasks: int
+    first: list[FirstTask] = Field(
+        description="The first tasks, at most three; none if a note says why they cannot be added."
+    )
+    domain: JsonObject | None = Field(
+        description="Possible answers that known truths or a column of answers suggest, in the "
+        "format of `Domain.to_dict`."
+    )
+    notes: list[str] = Field(description="Sentences for the requester.")
+
+
+class StoredImage(BaseModel):
+    """An image that was stored."""
+
+    sha256: Hash
+
+
 class TaskDocument(BaseModel):
     """A task, as the requester sees it."""
 

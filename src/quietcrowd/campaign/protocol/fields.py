@@ -72,6 +72,7 @@ Worker: TypeAlias = Annotated[
 InviteToken: TypeAlias = Annotated[
     str, StringConstraints(pattern=r"^qci_[A-Za-z0-9_-]{43}$"), Field(description="An invite.")
 ]
+ColumnName: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 JsonObject: TypeAlias = dict[str, Any]
 Whole: TypeAlias = Annotated[int, Field(ge=-LARGEST_WHOLE, le=LARGEST_WHOLE)]
 Count: TypeAlias = Annotated[int, Field(ge=1, le=10**7)]

@@ -32,7 +32,7 @@ from quietcrowd.campaign.server.metrics.counters import Mover, Tally, note_reque
 from quietcrowd.campaign.server.problem_responses import as_response, request_id
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.requesters import Kind, Shown, known_among
-from quietcrowd.campaign.terms.settings import MAX_BODY, MAX_SMALL_BODY, PREFIX
+from quietcrowd.campaign.terms.settings import MAX_BODY, MAX_FILE, MAX_SMALL_BODY, PREFIX
 from quietcrowd.campaign.terms.tokens import Prefix, has_prefix, token_hash
 
 _TOGETHER, _WAIT = 500, 0.002  # maximum number of lookups in a batch, and seconds to wait for more
@@ -147,12 +147,15 @@ class Lookups:
                 answer.set_result(known)
 
 
-_REQUESTERS = re.compile(rf"{PREFIX}/(campaigns|keys|plans)(/.*)?", re.DOTALL)
+_REQUESTERS = re.compile(rf"{PREFIX}/(campaigns|keys|plans|server)(/.*)?", re.DOTALL)
 _WORKERS = re.compile(rf"{PREFIX}/me(/.*)?", re.DOTALL)
 _JOINING = re.compile(rf"{PREFIX}/public/campaigns/(?P<campaign>[0-9a-f]{{32}})/participants/.*")
 
 _PUBLIC = re.compile(rf"{PREFIX}/(?!(?:healthz|readyz)\Z).*", re.DOTALL)
 """API paths whose anonymous requests are counted; health checks are exempt."""
+
+_FILES = re.compile(rf"{PREFIX}/campaigns/[0-9a-f]{{32}}/(tasks|tasks/reading|images)")
+"""Paths to which requesters send files."""
 
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")  # `Gate` handles HEAD as GET
 _OF_REQUESTERS: dict[Prefix, Kind] = {"qck_": "key", "qcr_": "token", "qcd_": "code"}
@@ -167,13 +170,15 @@ class Asker:
     """The key or credential of a request.
 
     `wanted` is the kind that the route requires; it may accept a token or code instead of a key.
-    `joins` is the id of the campaign to join. A request with `is_public` is counted by its source.
+    `joins` is the id of the campaign to join. A request with `is_public` is counted by its source,
+    and one with `has_file` sends a file.
     """
 
     shown: Shown | None = None
     wanted: Literal["key", "credential"] | None = None
     joins: bytes | None = None
     is_public: bool = False
+    has_file: bool = False
 
     @property
     def name(self) -> bytes:
@@ -185,8 +190,9 @@ class Asker:
     @property
     def most(self) -> int:
         """Maximum body size in bytes."""
-        small = self.wanted is None or self.joins is not None or self.is_brief
-        return MAX_SMALL_BODY if small else MAX_BODY
+        if self.wanted is None or self.joins is not None or self.is_brief:
+            return MAX_SMALL_BODY
+        return MAX_FILE if self.has_file else MAX_BODY
 
     @property
     def is_brief(self) -> bool:
@@ -211,7 +217,8 @@ def asker_of(scope: Scope, headers: Headers) -> Asker:
         return anybody  # no route has it
     token = (headers.get("authorization") or "").partition(" ")[2].strip()
     if _REQUESTERS.fullmatch(path):
-        return Asker(shown=_shown(token, _OF_REQUESTERS), wanted="key")
+        has_file = scope["method"] == "POST" and _FILES.fullmatch(path) is not None
+        return Asker(shown=_shown(token, _OF_REQUESTERS), wanted="key", has_file=has_file)
     joining = _JOINING.fullmatch(path) if scope["method"] == "PUT" else None
     if joining is None and not _WORKERS.fullmatch(path):
         return anybody

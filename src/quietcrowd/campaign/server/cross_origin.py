@@ -27,7 +27,7 @@ def _is_for_workers(path: str) -> bool:
 
 def is_for_requesters(path: str) -> bool:
     """Return whether only requesters use a path; workers may use all other paths."""
-    names = ("campaigns", "healthz", "keys", "plans", "readyz")
+    names = ("campaigns", "healthz", "keys", "plans", "readyz", "server")
     own = (*(f"{PREFIX}/{name}" for name in names), "/dashboard")
     return any(path == one or path.startswith(f"{one}/") for one in own)
 

@@ -1,10 +1,11 @@
 """Images of a campaign's tasks in the database, identified by their hash."""
 
 import hashlib
+import json
 from collections.abc import Collection
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
 from quietcrowd.campaign.store import tables
@@ -16,10 +17,21 @@ _ROOM = (
     "them smaller, or create several campaigns"
 )
 
+_MOST_NAMES = 20
+
 _NOT_PLAIN = (
     "the image contains invisible data, such as metadata, comments or bytes after its end: remove "
     "it, as campaign create does"
 )
+
+
+def stripped_image(content: bytes) -> dict[str, Any]:
+    """Return the row of an image without its metadata; errors as in `checked_image`."""
+    try:
+        plain = plain_image(content)
+    except ValueError as error:
+        raise broken_rule("", "image", str(error)) from None
+    return checked_image(hashlib.sha256(plain).hexdigest(), plain)
 
 
 def checked_image(sha256: str, content: bytes) -> dict[str, Any]:
@@ -41,19 +53,41 @@ def checked_image(sha256: str, content: bytes) -> dict[str, Any]:
     return {"sha256": hashed, "media_type": kind, "content": content}
 
 
-def store_image(connection: Connection, campaign: bytes, image: dict[str, Any]) -> None:
-    """Store an image of a locked draft once, or raise `ProblemError` beyond the limits."""
+def store_image(
+    connection: Connection, campaign: bytes, image: dict[str, Any], name: str | None = None
+) -> None:
+    """Store an image of a locked draft once, or raise `ProblemError` beyond the limits.
+
+    Tasks that are added later can refer to it by the name of its file.
+    """
     table = tables.image.c
     mine = table.campaign_id == campaign
-    there = select(table.sha256).where(mine, table.sha256 == image["sha256"])
-    if connection.scalar(there) is not None:
+    this = mine & (table.sha256 == image["sha256"])
+    there = connection.execute(select(table.names).where(this)).one_or_none()
+    names = [] if there is None or there.names is None else json.loads(there.names)
+    if name is not None and name not in names:
+        names = [*names[-_MOST_NAMES:], name]
+    if there is not None:
+        kept = json.dumps(names) if names else None
+        connection.execute(update(tables.image).where(this).values(names=kept))
         return
     count, size = connection.execute(
         select(func.count(), func.coalesce(func.sum(func.length(table.content)), 0)).where(mine)
     ).one()
     if count >= MAX_IMAGES or size + len(image["content"]) > MAX_IMAGE_BYTES:
         raise broken_rule("", "images", _ROOM)
-    connection.execute(insert(tables.image), {"campaign_id": campaign, **image})
+    row = {"campaign_id": campaign, **image, "names": json.dumps(names) if names else None}
+    connection.execute(insert(tables.image), row)
+
+
+def images_by_name(connection: Connection, campaign: bytes) -> dict[str, str]:
+    """Return the hashes of a campaign's images by the names of their files."""
+    table = tables.image.c
+    wanted = select(table.sha256, table.names).where(
+        table.campaign_id == campaign, table.names.is_not(None)
+    )
+    rows = connection.execute(wanted.order_by(table.sha256)).all()
+    return {name: row.sha256.hex() for row in rows for name in json.loads(row.names)}
 
 
 def keep_named_images(connection: Connection, campaign: bytes, named: Collection[str]) -> None:

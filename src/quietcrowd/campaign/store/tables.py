@@ -184,6 +184,7 @@ image = _table(
     Column("sha256", LargeBinary, primary_key=True),
     Column("media_type", Text, nullable=False),
     Column("content", LargeBinary, nullable=False),
+    Column("names", Text),
 )
 
 invite = _table(

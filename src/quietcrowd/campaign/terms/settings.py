@@ -7,6 +7,8 @@ from quietcrowd.exceptions import ParameterError
 PREFIX = "/api/v1"  # prefix of all paths of the API
 MAX_BODY = 2**20  # most bytes of a request
 
+MAX_FILE = 8 * MAX_BODY  # most bytes of a file of tasks, or of an image with metadata
+
 MAX_SMALL_BODY = 4_096
 """Most bytes of a request by an unknown client: to join, or to read public data."""
 

@@ -18,6 +18,7 @@ from itertools import combinations
 from typing import Any
 
 from quietcrowd.campaign.terms.plain_text import one_line
+from quietcrowd.campaign.terms.task_columns import GOLD, is_known_truth, reveals_workers
 from quietcrowd.campaign.terms.tasks import TaskRow
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import FormatError
@@ -59,6 +60,25 @@ def check_no_answers(domain: Domain, rows: Sequence[TaskRow], *, quoting: bool =
         )
 
 
+def answer_columns(domain: Domain, columns: Mapping[str, Sequence[Any]]) -> set[str]:
+    """Return the columns of a file that look like answers, or like names of workers."""
+    plain = {name: list(map(_hashable, values)) for name, values in columns.items()}
+    kept = {name: values for name, values in plain.items() if not _is_reserved(name)}
+    return {
+        *reveals_workers(columns),
+        *(name for name in kept if _WORKER.fullmatch(_letters(name))),
+        *(name for name in kept if _holds_answers(domain, name, kept)),
+    }
+
+
+def _is_reserved(name: str) -> bool:
+    return name == GOLD or is_known_truth(name)
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[^a-z]", "", name.lower())
+
+
 def _like_answers(sign: str) -> FormatError:
     return FormatError("campaign.columns-like-answers", sign=sign)
 
@@ -66,7 +86,7 @@ def _like_answers(sign: str) -> FormatError:
 def _check_names(rows: Sequence[TaskRow], shown: Sequence[Mapping[str, Any]]) -> None:
     for row, fields in zip(rows, shown, strict=True):
         for name, value in fields.items():
-            letters = re.sub(r"[^a-z]", "", name.lower())
+            letters = _letters(name)
             if value not in (None, "", []) and _WORKER.fullmatch(letters):
                 raise _like_answers(f"row {row.row}: its column {letters} identifies workers")
 

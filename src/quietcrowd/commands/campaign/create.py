@@ -19,7 +19,8 @@ from quietcrowd.campaign.terms.promises import (
     AllotmentKind,
 )
 from quietcrowd.campaign.terms.settings import MAX_REPORTS
-from quietcrowd.campaign.terms.tasks import TaskColumns, TaskRow
+from quietcrowd.campaign.terms.task_columns import TaskColumns
+from quietcrowd.campaign.terms.tasks import TaskRow
 from quietcrowd.commands import options
 from quietcrowd.commands.campaign.client import OnServer, checked, deleting_on_failure
 from quietcrowd.commands.campaign.tasks import (
@@ -179,8 +180,9 @@ class Create(PersonalPrivacy, PossibleAnswers, WorkerOptions, Promises, OnServer
     title: str = argument(metavar="TITLE", help="Title that workers see.")
     tasks: Path = option(
         metavar="FILE",
-        help="Tasks as .csv, .tsv, .jsonl or .json, also of Label Studio. Workers see all columns "
-        "except id and gold. A column image names files in the same directory.",
+        help="Tasks as .csv, .tsv, .jsonl, .json (also of Label Studio), .xlsx, .ods or .parquet. "
+        "Workers see all columns except id and gold. A column image names files in the same "
+        "directory.",
     )
     shown_columns: str | None = option(
         metavar="COLUMNS",

@@ -9,19 +9,22 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from time import sleep
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attrs import Factory, define, evolve, field, frozen
 
-from quietcrowd.campaign.terms.canonical import json_in_order
-from quietcrowd.campaign.terms.images import name_image, plain_image
+from quietcrowd.campaign.task_files import TaskUpload
+from quietcrowd.campaign.terms.images import plain_image
 from quietcrowd.campaign.terms.near_copies import largest_group, look_alike_tasks
 from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.campaign.terms.settings import MAX_IMAGE, MAX_IMAGE_BYTES, MAX_IMAGES
 from quietcrowd.campaign.terms.task_checks import check_no_answers
-from quietcrowd.campaign.terms.tasks import READERS, TaskColumns, TaskRow, encode_known_truths
+from quietcrowd.campaign.terms.task_columns import GOLD, TaskColumns
+from quietcrowd.campaign.terms.task_images import COLUMN, with_image_hash
+from quietcrowd.campaign.terms.tasks import READERS, TaskRow, encode_known_truths
 from quietcrowd.commands.campaign.client import checked
 from quietcrowd.commands.printing import counted, note
 from quietcrowd.domains import Domain
@@ -39,6 +42,7 @@ PART = 900_000
 
 _TABLES = {".csv": "text/csv", ".tsv": "text/tab-separated-values"}
 _LINES = "application/x-ndjson"
+_UNPACKED = (".xlsx", ".ods", ".parquet")
 
 _EXAMPLES = 2
 """Maximum number of task names in a summary."""
@@ -63,6 +67,8 @@ class TaskFile:
             return cls(path=path, media_type=_TABLES[suffix], content=path.read_bytes())
         if suffix == ".jsonl":
             return cls(path=path, media_type=_LINES, content=path.read_bytes())
+        if suffix in _UNPACKED:
+            return cls._unpacked(path)
         if suffix != ".json":
             raise ParameterError("commands.task-file-name", path=path)
         try:
@@ -72,6 +78,23 @@ class TaskFile:
         rows = found if isinstance(found, list) else [found]
         lines = "".join(f"{json.dumps(row)}\n" for row in rows)
         return cls(path=path, media_type=_LINES, content=lines.encode())
+
+    @classmethod
+    def _unpacked(cls, path: Path) -> TaskFile:
+        """Read a workbook or a Parquet file, whose rows become JSON Lines."""
+        try:
+            upload = TaskUpload.read(path.read_bytes())
+        except FormatError as error:
+            raise FormatError("commands.in-file", path=path, error=error) from None
+        for text in upload.notes:
+            note(text)
+        lines = (
+            {**{name: cell for name, cell in fields.items() if cell != "" or name != GOLD}, **more}
+            for _, fields, data in upload.records
+            for more in [{} if data is None else {"data": data}]
+        )
+        content = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
+        return cls(path=path, media_type=_LINES, content=content)
 
     @classmethod
     def of(cls, path: Path, rows: Sequence[TaskRow]) -> TaskFile:
@@ -173,8 +196,6 @@ def print_alike_tasks(
         )
 
 
-_COLUMN, _ALT = "image", "image_alt"
-
 _LONGEST_FILE = 64 * MAX_IMAGE
 """Maximum bytes of a file that is read; no metadata is that long."""
 
@@ -211,18 +232,12 @@ class TaskImages:
         )
 
     def _named(self, row: TaskRow) -> TaskRow:
-        data: dict[str, Any] = json.loads(row.data)
-        name, alt = data.get(_COLUMN), data.get(_ALT, "")
-        if not isinstance(name, str) or not isinstance(alt, str):
-            return row
-        if not name and alt:
-            raise self._invalid_row(row, "image_alt describes an image, but image is empty")
-        data.pop(_ALT, None)
-        if name:
-            data[_COLUMN] = name_image(self._hash(row, name), alt)
-        else:
-            del data[_COLUMN]
-        return evolve(row, data=json_in_order(data))
+        try:
+            return with_image_hash(row, partial(self._hash, row))
+        except ValueError as error:
+            if isinstance(error, FormatError):
+                raise
+            raise self._invalid_row(row, str(error)) from None
 
     def _hash(self, row: TaskRow, name: str) -> str:
         if name not in self._hashes:
@@ -272,7 +287,7 @@ class TaskImages:
 
     def _invalid_row(self, row: TaskRow, why: str) -> FormatError:
         return FormatError(
-            "commands.task-row-invalid", tasks=self.tasks, row=row.row, column=_COLUMN, reason=why
+            "commands.task-row-invalid", tasks=self.tasks, row=row.row, column=COLUMN, reason=why
         )
 
 

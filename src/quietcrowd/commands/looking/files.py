@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 import pyarrow as pa
 from attrs import evolve
 
-from quietcrowd.commands.files import HEAD, is_store, suffix_of
+from quietcrowd.commands.files import is_store
 from quietcrowd.commands.looking.contents import Contents
 from quietcrowd.commands.looking.findings import (
     USUAL,
@@ -26,6 +26,7 @@ from quietcrowd.commands.looking.steps import infer_steps
 from quietcrowd.commands.looking.tables import of_lists, of_table
 from quietcrowd.exceptions import AnswerError, FormatError, MissingExtraError, ParameterError
 from quietcrowd.formats import read_reports
+from quietcrowd.formats.files import HEAD, suffix_of
 from quietcrowd.formats.registry import format_of, read_note
 from quietcrowd.validation import one_line
 

@@ -8,7 +8,7 @@ from tests.campaign.pictures import NO_IMAGES, PICTURES, PNG, hash_of, image, pn
 import quietcrowd as qc
 from quietcrowd.campaign.server.api import tasks
 from quietcrowd.campaign.store import images, tables
-from quietcrowd.campaign.terms.settings import MAX_TASKS
+from quietcrowd.campaign.terms.settings import MAX_FILE, MAX_TASKS
 
 
 def send(desk, campaign, content, kind="text/csv"):
@@ -86,7 +86,7 @@ def test_other_kinds_of_files_are_refused(desk, kind):
 
 
 def test_a_request_has_a_largest_size(desk):
-    check_problem(send(desk, desk.draft()["id"], b"a" * (2**20 + 1)), 413, "too-large")
+    check_problem(send(desk, desk.draft()["id"], b"a" * (MAX_FILE + 1)), 413, "too-large")
 
 
 def test_tasks_of_a_draft_can_be_taken_back(desk):

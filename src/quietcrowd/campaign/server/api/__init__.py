@@ -4,6 +4,7 @@ from quietcrowd.campaign.server import service
 from quietcrowd.campaign.server.api import (
     campaigns,
     drafts,
+    images,
     keys,
     participants,
     plans,
@@ -23,7 +24,7 @@ ROUTES = tuple(
         campaigns.router,
         drafts.router,
         tasks.router,
-        tasks.images,
+        images.router,
         workers.invites,
         workers.router,
         results.router,

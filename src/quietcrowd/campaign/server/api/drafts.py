@@ -187,7 +187,7 @@ def _described(method: str | None) -> dict[str, Any] | None:
 def _derive_again(
     connection: Connection, row: Any, change: CampaignChange, values: dict[str, Any]
 ) -> Mechanism:
-    """Return the mechanism of a changed draft, and add to `values` what is stored with it."""
+    """Return the mechanism of a changed draft, and add the columns to store to `values`."""
     before = ChosenMechanism.read(row.chosen)
     if before is None and not change.model_fields_set & set(CHOICE):
         return parse_mechanism(row.mechanism)

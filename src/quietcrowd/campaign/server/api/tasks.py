@@ -1,19 +1,24 @@
-"""Tasks, imported from files while a campaign is a draft, and their images."""
+"""Tasks, imported from files while a campaign is a draft."""
 
 import json
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from attrs import frozen
+from fastapi import APIRouter, Depends, Query, Request
 from sqlalchemy import Connection, delete, func, insert, select
 
-from quietcrowd.campaign.protocol.campaign_documents import TaskCount, TaskDocument, TaskPage
-from quietcrowd.campaign.protocol.fields import Hash, Id, PageQuery
+from quietcrowd.campaign.protocol.campaign_documents import (
+    FileReading,
+    TaskCount,
+    TaskDocument,
+    TaskPage,
+)
+from quietcrowd.campaign.protocol.fields import ColumnName, Id, PageQuery
 from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
 from quietcrowd.campaign.server.api.draft_checks import mechanism_for_tasks
 from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import (
-    Credential,
     ReaderOf,
     Requester,
     ServiceOf,
@@ -23,13 +28,15 @@ from quietcrowd.campaign.server.service import (
 )
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.campaigns import update_campaign
-from quietcrowd.campaign.store.images import checked_image, read_image, store_image
-from quietcrowd.campaign.store.participants import find_participant
+from quietcrowd.campaign.store.images import images_by_name
 from quietcrowd.campaign.store.requesters import owned_campaign
+from quietcrowd.campaign.task_files import TaskUpload
+from quietcrowd.campaign.task_reading import describe
 from quietcrowd.campaign.terms.channels import parse_mechanism
-from quietcrowd.campaign.terms.images import SUFFIXES
 from quietcrowd.campaign.terms.settings import MAX_TASK_TEXT, MAX_TASKS, PREFIX
 from quietcrowd.campaign.terms.task_checks import check_no_answers
+from quietcrowd.campaign.terms.task_columns import TaskColumns
+from quietcrowd.campaign.terms.task_images import with_image_hash
 from quietcrowd.campaign.terms.tasks import READERS, TaskRow, encode_known_truths
 from quietcrowd.campaign.terms.tokens import new_id
 from quietcrowd.exceptions import FormatError
@@ -37,6 +44,13 @@ from quietcrowd.exceptions import FormatError
 router = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}/tasks", tags=["tasks"])
 
 _POSITION = 8
+_ANY_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "description": "A file of tasks in any format, whatever its media type.",
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
 _BODY = {
     "requestBody": {
         "required": True,
@@ -59,10 +73,65 @@ _BODY = {
 }
 
 
-async def _file(request: Request) -> tuple[str, bytes]:
-    """Return the media type and content of the body."""
+FileName: TypeAlias = Annotated[
+    str | None,
+    Query(
+        max_length=200,
+        description="Name of the file: its format follows from its content, whatever the media "
+        "type says. It may be a workbook (.xlsx, .ods) or Parquet, too, and the column `image` may "
+        "name files that were sent to `images`.",
+    ),
+]
+Shown: TypeAlias = Annotated[
+    list[ColumnName] | None,
+    Query(
+        max_length=200,
+        description="Columns that workers see, once each; none: all except the name and `gold`.",
+    ),
+]
+NamedBy: TypeAlias = Annotated[
+    ColumnName | None,
+    Query(description="Column that names a task; none: `task`, `external_id` or `id`."),
+]
+
+
+@frozen(kw_only=True)
+class SentFile:
+    """A file of tasks in the body of a request, and how to read it."""
+
+    kind: str
+    content: bytes
+    any_format: bool
+    columns: TaskColumns
+
+    def upload(self) -> TaskUpload:
+        """Return the rows, or raise ProblemError."""
+        try:
+            return TaskUpload.read(self.content)
+        except FormatError as error:
+            raise _invalid(str(error)) from None
+
+    def rows(self) -> list[TaskRow]:
+        """Return the tasks, or raise ProblemError."""
+        if not self.any_format:
+            return _rows(self.kind, self.content)
+        upload = self.upload()
+        try:
+            return upload.rows(self.columns)
+        except FormatError as error:
+            raise _invalid(str(error)) from None
+
+
+async def _file(
+    request: Request, file: FileName = None, shown: Shown = None, task: NamedBy = None
+) -> SentFile:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    return kind, await request.body()
+    return SentFile(
+        kind=kind,
+        content=await request.body(),
+        any_format=file is not None,
+        columns=TaskColumns(name=task, shown=None if shown is None else tuple(shown)),
+    )
 
 
 def _rows(kind: str, content: bytes) -> list[TaskRow]:
@@ -90,19 +159,61 @@ def import_tasks(
     campaign: Id,
     requester: Requester,
     service: ServiceOf,
-    file: Annotated[tuple[str, bytes], Depends(_file)],
+    sent: Annotated[SentFile, Depends(_file)],
 ) -> TaskCount:
     """Add the tasks of a file: all of them, or none."""
     with service.database.read() as connection:
         owned_campaign(connection, requester, campaign)
-    rows = _rows(*file)
+    rows = sent.rows()
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
         require_state(row.state, "draft")
+        if sent.any_format:
+            rows = _with_images(connection, row.id, rows)
         counted = _add(connection, row, rows)
         count = counted.tasks
         update_campaign(connection, row, tasks=count, **mechanism_for_tasks(row, count))
         return counted
+
+
+def _with_images(connection: Connection, campaign: bytes, rows: Sequence[TaskRow]) -> list[TaskRow]:
+    """Return tasks with the hashes of images that they name by their files."""
+    stored = images_by_name(connection, campaign)
+
+    def hash_of(name: str) -> str:
+        if name not in stored:
+            raise ValueError("no image with this file name was sent: send it to images first")
+        return stored[name]
+
+    found = []
+    for row in rows:
+        try:
+            found.append(with_image_hash(row, hash_of))
+        except ValueError as error:
+            raise _invalid(f"row {row.row}, column image: {error}") from None
+    return found
+
+
+@router.post(
+    "/reading",
+    openapi_extra=_ANY_BODY,
+    responses=documented("credential", "not-found", "bad-state"),
+)
+def read_file(
+    campaign: Id,
+    requester: Requester,
+    service: ServiceOf,
+    sent: Annotated[SentFile, Depends(_file)],
+) -> FileReading:
+    """Describe a file of tasks, without adding them.
+
+    Unless `shown` selects columns, those that look like answers of workers are left out.
+    """
+    with service.database.read() as connection:
+        row = owned_campaign(connection, requester, campaign)
+    require_state(row.state, "draft")
+    domain = parse_mechanism(row.mechanism).domain
+    return FileReading.model_validate(describe(sent.upload(), sent.columns, domain))
 
 
 def _add(connection: Connection, campaign: Any, rows: Sequence[TaskRow]) -> TaskCount:
@@ -184,64 +295,3 @@ def delete_tasks(campaign: Id, requester: Requester, service: ServiceOf) -> None
         update_campaign(connection, row, tasks=0, **mechanism_for_tasks(row, 0))
         for table in (tables.task, tables.image):
             connection.execute(delete(table).where(table.c.campaign_id == row.id))
-
-
-images = APIRouter(prefix=PREFIX, tags=["images"])
-
-_BYTES = {"schema": {"type": "string", "format": "binary"}}
-_IMAGE_BODY: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "description": "A PNG, JPEG or WebP without metadata, whatever its media type.",
-        "content": {"application/octet-stream": _BYTES},
-    }
-}
-_ALONE = {"Content-Security-Policy": "default-src 'none'; sandbox"}
-"""Browsers run nothing in an image, even if they take it for a page."""
-
-
-async def _body(request: Request) -> bytes:
-    return await request.body()
-
-
-@images.put(
-    "/campaigns/{campaign}/images/{sha256}",
-    status_code=204,
-    openapi_extra=_IMAGE_BODY,
-    responses=documented("credential", "not-found", "bad-state", "media-type"),
-)
-def put_image(
-    campaign: Id,
-    sha256: Hash,
-    requester: Requester,
-    service: ServiceOf,
-    content: Annotated[bytes, Depends(_body)],
-) -> None:
-    """Store an image that tasks of a draft refer to by its hash; repeating this has no effect.
-
-    Images that no task refers to are deleted when the campaign opens.
-    """
-    with service.database.read() as connection:
-        owned_campaign(connection, requester, campaign)
-    image = checked_image(sha256, content)
-    with service.database.write() as connection:
-        row = owned_campaign(connection, requester, campaign, lock=True)
-        require_state(row.state, "draft")
-        store_image(connection, row.id, image)
-
-
-@images.get(
-    "/me/images/{sha256}",
-    response_class=Response,
-    responses={
-        200: {"description": "The image", "content": dict.fromkeys(SUFFIXES, _BYTES)},
-        **documented("credential", "not-found"),
-    },
-)
-def read_own_image(sha256: Hash, credential: Credential, service: ServiceOf) -> Response:
-    """Return an image. Devices fetch all images of the tasks when a worker joins."""
-    with service.database.read() as connection:
-        person = find_participant(connection, credential)
-        found = read_image(connection, person.campaign_id, sha256)
-    headers = {"ETag": f'"{sha256}"', **_ALONE}
-    return Response(found.content, media_type=found.media_type, headers=headers)

@@ -1,4 +1,4 @@
-"""Goal and chosen loss of campaigns, counts of joined and left workers, and estimated shares."""
+"""Goal and chosen loss of campaigns, names of images, counts of workers, and estimates."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -16,3 +16,4 @@ def upgrade() -> None:
     for name in ("shown_joined", "shown_left"):
         op.add_column("campaign", sa.Column(name, WHOLE, nullable=False, server_default="0"))
     op.add_column("inference", sa.Column("estimates_etag", sa.Text(), nullable=True))
+    op.add_column("image", sa.Column("names", sa.Text(), nullable=True))
