@@ -620,6 +620,29 @@ def test_a_shared_phone_keeps_none_and_deletes_what_it_has(joined, new_tab):
     assert again.call("drafts") == YES
 
 
+def test_drafts_that_another_tab_turned_off_are_not_kept(joined, new_tab):
+    tab = joined()
+    other = new_tab(tab.campaign)
+    other.call("load")
+    other.call("setKeepsDrafts", False)
+    tab.call("keepDrafts", YES)
+    assert "yes" not in drafts_of(tab)
+    assert not tab.look("keepsDrafts")
+
+
+def test_a_tab_of_another_link_keeps_no_drafts_and_deletes_none(new_tab, desk):
+    campaign = desk.campaign(about=f"bird {token_hex(8)}")
+    links = desk.invite(campaign, 2)
+    first, second = new_tab(campaign), new_tab(campaign)
+    first.call("join", links[0])
+    second.call("load")
+    second.call("join", links[1])
+    second.call("keepDrafts", YES[:1])
+    first.call("keepDrafts", YES)
+    first.call("dropDrafts")
+    assert new_tab(campaign).call("drafts") == YES[:1]
+
+
 def drafts_of(tab):
     """Return what the database holds of answers, as text."""
     return json.dumps([one.get("drafts") for one in tab.run("everything") if isinstance(one, dict)])
@@ -799,6 +822,81 @@ def test_a_link_that_was_taken_back_draws_nothing_and_the_new_one_works(new_tab,
     assert tab.call("drafts") == []  # they are bound to the invite
     assert tab.call("commit", YES) is None
     assert len(tab.call("send")["reports"]) == 3
+
+
+def revoked(desk, campaign):
+    """Return an invite that was taken back."""
+    [invite] = desk.invite(campaign)
+    url = f"/campaigns/{campaign}/invites/revoke"
+    desk.client.post(url, json={"invite": invite}).raise_for_status()
+    return invite
+
+
+def test_a_link_that_is_refused_leaves_the_answers_to_another_one(new_tab, desk):
+    campaign = desk.campaign(about=f"bird {token_hex(8)}")
+    [good] = desk.invite(campaign)
+    tab = new_tab(campaign)
+    assert refusal(tab.call("join", revoked(desk, campaign))) == "refusal.invite-invalid"
+    assert "qc" not in json.dumps(tab.run("everything"))
+    tab.call("join", good)
+    tab.call("keepDrafts", YES)
+    before = kept_in(tab)
+    assert refusal(tab.call("join", revoked(desk, campaign))) == "refusal.invite-invalid"
+    assert refusal(tab.call("join", good, CODE_OF_NONE)) == "refusal.code"
+    assert kept_in(tab) == before
+    again = new_tab(campaign)
+    assert again.call("load") is not None
+    assert (again.state, again.call("drafts")) == ("joined", YES)
+    assert again.call("commit", YES) is None
+
+
+CODE_OF_NONE = "0000-0000-0000-0000"
+
+
+def kept_in(tab):
+    """Return all that the database holds, without members that are empty."""
+    held = tab.run("everything")
+    return [
+        {name: value for name, value in one.items() if value is not None}
+        if isinstance(one, dict)
+        else one
+        for one in held
+    ]
+
+
+def test_a_new_link_without_an_answer_is_asked_for_again_and_then_replaces_the_old_one(
+    new_tab, desk
+):
+    campaign = desk.campaign(about=f"bird {token_hex(8)}")
+    links = desk.invite(campaign, 2)
+    tab = new_tab(campaign, patience=0)
+    tab.call("join", links[0])
+    tab.call("keepDrafts", YES)
+    tab.lose(1, path="**/participants/*", status=503)
+    assert refusal(tab.call("join", links[1])) == "refusal.unanswered"
+    again = new_tab(campaign)
+    again.call("load")
+    assert (again.state, again.call("drafts")) == ("joined", YES)
+    asked = [path for _, path in tab.requests if "/participants/" in path]
+    again.call("join", links[1])
+    assert [path for _, path in again.requests if "/participants/" in path] == asked[1:]
+    assert again.call("drafts") == []
+    assert refusal(tab.call("commit", YES)) == "refusal.place"
+    assert again.call("commit", YES) is None
+
+
+def test_a_tab_that_answered_meanwhile_is_not_overwritten(new_tab, desk):
+    campaign = desk.campaign(about=f"bird {token_hex(8)}")
+    links = desk.invite(campaign, 2)
+    first, second = new_tab(campaign), new_tab(campaign, patience=0)
+    first.call("join", links[0])
+    second.lose(1, path="**/me/tasks", status=503)
+    second.call("load")
+    assert refusal(second.call("join", links[1])) == "refusal.unanswered"
+    assert first.call("commit", YES) is None
+    assert second.call("join", links[1]) is None
+    assert second.look("state") == "committed"
+    assert len(second.call("send")["reports"]) == 3
 
 
 def test_a_tab_whose_browser_joined_anew_draws_nothing(new_tab, desk):

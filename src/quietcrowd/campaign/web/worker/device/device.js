@@ -82,7 +82,7 @@ export class Device {
     } else {
       const { config, tasks, images } = await this.#files();
       await this.#read(config, this.#own.configHash);
-      await this.#readTasks(tasks);
+      await this.#readTasks(tasks, this.#own.credential);
       this.images = images;
     }
     return this.terms;
@@ -91,7 +91,7 @@ export class Device {
   /**
    * Join after consent to the terms. `code` continues the same worker from another browser.
    * Repeating this has no effect, except with another invite or a code: until reports are drawn,
-   * these begin anew.
+   * these start over, once the server has accepted them.
    */
   async join(invite, code) {
     const { configHash } = this.terms ?? (await this.load());
@@ -99,25 +99,23 @@ export class Device {
     refuseIf(code && !typed, "refusal.code");
     const link = invite && (await participantOf(invite));
     const invited = invite && { invite, link, code: typed ?? newCode(), continues: Boolean(typed) };
+    const fresh = { credential: newCredential(), configHash, ...invited };
     const { name, origin } = this.#where;
-    const fresh = { name, origin, credential: newCredential(), ...invited };
     await locked(async () => {
       await this.#keep((own) => {
         refuseIf(own?.state === "left", "refusal.left");
         refuseIf(typed && own?.upload, "refusal.answered");
         const isSame = !invite || [undefined, link].includes(own?.link);
         if (own?.state && (own.upload || (isSame && !typed))) {
-          return own;
+          return { ...own, next: undefined };
         }
-        const isBegun = own && !own.state && isSame && !typed && !(own.continues && invite);
-        const { drafts, answered, keepsDrafts, closes = this.closes } = own ?? {};
-        const kept = isSame && drafts && { drafts, answered, keepsDrafts };
-        const entry = isBegun ? own : { ...fresh, ...kept };
-        return { ...entry, configHash, ...(closes && { closes }) };
+        const { next = fresh } = own ?? {};
+        const isBegun = next.link === link && typed === (next.continues ? next.code : null);
+        return { name, origin, ...own, next: isBegun || !invite ? next : fresh };
       });
-      await (this.state === "new" && this.#enter());
+      await (this.#own.next && this.#enter(this.#own.next));
     });
-    await (this.state === "new" ? this.#fetchTasks() : this.load());
+    await (this.#own.next ? this.#fetchTasks(this.#own.next) : this.load());
   }
 
   /** Return whether this browser has joined with another invite. */
@@ -170,7 +168,11 @@ export class Device {
   }
 
   get keepsDrafts() {
-    return this.mayKeepDrafts && this.#own?.keepsDrafts !== false;
+    return this.#keepsDraftsOf(this.#own);
+  }
+
+  #keepsDraftsOf(own) {
+    return this.mayKeepDrafts && own?.keepsDrafts !== false;
   }
 
   /** Store answers from now on, or delete them and stop. */
@@ -180,8 +182,8 @@ export class Device {
 
   /** Store answers until they are sent, for a day after the last one, unless drafts are off. */
   async keepDrafts(answers) {
-    const answered = this.#timing.now();
-    await (this.keepsDrafts && this.#keepJoined(() => ({ drafts: [...answers], answered })));
+    const kept = { drafts: [...answers], answered: this.#timing.now() };
+    await this.#keepJoined((own) => this.#keepsDraftsOf(own) && kept);
     this.#watch();
   }
 
@@ -207,7 +209,7 @@ export class Device {
     refuseIf(!given.size && !reportsAll(terms), "refusal.no-answer");
     const check = (own, entries) => {
       refuseIf(own?.state !== "joined", own?.upload ? "refusal.answered" : whyOut(own));
-      refuseIf(own.credential !== this.#mine, "refusal.place"); // another tab joined anew
+      refuseIf(own.credential !== this.#mine, "refusal.place"); // another tab joined with another link
       const asked = this.#asked(entries);
       const open = toDraw(asked, given);
       const cost = costOf(terms, open.size);
@@ -328,8 +330,10 @@ export class Device {
     });
   }
 
+  /** Change the entry unless another tab has joined with another link, or sent. */
   #keepJoined(change) {
-    return this.#keep((own) => own?.state === "joined" && { ...own, ...change(own) });
+    const isMine = (own) => own?.state === "joined" && own.credential === this.#mine;
+    return this.#keep((own) => isMine(own) && { ...own, ...change(own) });
   }
 
   /** Return whether the drafts of an entry must be deleted. */
@@ -394,8 +398,8 @@ export class Device {
   }
 
   /** Read the tasks assigned to this worker; return all. */
-  async #readTasks(text) {
-    this.#mine = this.#own.credential;
+  async #readTasks(text, credential) {
+    this.#mine = credential;
     const document = objectIn(text);
     const all = await readTasks(document, this.terms);
     this.tasks = askedOf(document, all, this.terms);
@@ -407,24 +411,33 @@ export class Device {
     return all;
   }
 
-  async #enter() {
-    const { credential, invite, configHash, code, continues } = this.#own;
+  /** Let the server accept a place; if it refuses, all else stays as it was. */
+  async #enter({ credential, invite, configHash, code, continues }) {
     const invited = invite && { invite, code, continues };
     const body = canonicalJson({ config_hash: configHash, ...invited });
     const path = `${this.#where.path}/participants/${await participantOf(credential)}`;
-    await this.#ask(path, { method: "PUT", credential, body });
+    try {
+      await this.#ask(path, { method: "PUT", credential, body });
+    } catch (error) {
+      const isRefused = error.key !== "refusal.unanswered";
+      await (isRefused && this.#keep((own) => own && { ...own, next: undefined }));
+      throw error;
+    }
   }
 
   /** Fetch all tasks and images, without which the device has not joined. */
-  async #fetchTasks() {
-    const { credential } = this.#own;
+  async #fetchTasks({ credential }) {
     const text = await this.#ask("me/tasks", { credential });
-    const all = await this.#readTasks(text); // of all, to hide which are assigned
+    const all = await this.#readTasks(text, credential); // of all, to hide which are assigned
     const hashes = all.flatMap(imagesOf).map(({ hash }) => hash);
     this.images = await fetchImages(this.#where.base, credential, hashes, this.#timing);
-    const join = (own) => {
-      refuseIf(!own?.credential, whyOut(own));
-      return { state: "joined", ...own, invite: undefined };
+    const join = ({ next, ...own } = {}) => {
+      refuseIf(![own, next].some((one) => one?.credential === credential), whyOut(own));
+      refuseIf(next && own.upload, "refusal.answered"); // in another tab
+      const { name, origin, drafts, answered, keepsDrafts, closes = this.closes } = own;
+      const isSame = [undefined, next?.link].includes(own.link);
+      const kept = { name, origin, closes, ...(isSame && { drafts, answered, keepsDrafts }) };
+      return next ? { ...kept, ...next, invite: undefined, state: "joined" } : own;
     };
     await this.#keep(join, [["config", this.#text], ["tasks", text], ...this.images]);
   }
