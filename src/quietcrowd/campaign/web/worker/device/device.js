@@ -209,7 +209,7 @@ export class Device {
     refuseIf(!given.size && !reportsAll(terms), "refusal.no-answer");
     const check = (own, entries) => {
       refuseIf(own?.state !== "joined", own?.upload ? "refusal.answered" : whyOut(own));
-      refuseIf(own.credential !== this.#mine, "refusal.place"); // another tab joined with another link
+      refuseIf(own.credential !== this.#mine, "refusal.place"); // another tab has another link
       const asked = this.#asked(entries);
       const open = toDraw(asked, given);
       const cost = costOf(terms, open.size);
