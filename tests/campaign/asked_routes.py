@@ -146,6 +146,7 @@ def rows(past: Past, me: Observer) -> dict[tuple[str, str], list[dict]]:
         ("POST", f"{OWN}/invites/replace"): [
             {"json": {"invite": one or UNKNOWN}} for one in (UNKNOWN, past.late.invite, "x")
         ],
+        ("GET", f"{OWN}/funnel"): both,
         ("GET", f"{OWN}/excluded"): [{}],
         ("PUT", f"{OWN}/excluded/{{worker}}"): workers,
         ("DELETE", f"{OWN}/excluded/{{worker}}"): workers,
@@ -167,6 +168,7 @@ def rows(past: Past, me: Observer) -> dict[tuple[str, str], list[dict]]:
         ],
         ("DELETE", f"{API}/keys/{{key}}"): [{}],
         ("GET", f"{API}/plans"): [{}],
+        ("GET", f"{API}/server"): [{}],
         ("POST", f"{API}/plans"): [{"json": {"tasks": 1}}],
         ("POST", f"{OWN}/close"): [{}, {}],
         ("DELETE", OWN): [{}],

@@ -197,7 +197,8 @@ class Desk:
         return draft["id"]
 
     def invite(self, campaign: str, count: int = 1) -> list[str]:
-        response = self.client.post(f"/campaigns/{campaign}/invites", json={"count": count})
+        order = {"count": count, "local": True}
+        response = self.client.post(f"/campaigns/{campaign}/invites", json=order)
         return response.raise_for_status().json()["invites"]
 
     def link(self, campaign: str) -> str:

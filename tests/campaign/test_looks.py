@@ -35,6 +35,7 @@ SEEN = (
     "/excluded",
     "/tasks",
     "/invites",
+    "/funnel",
     "/results",
     "/results/head",
     "/results/truths",
@@ -46,7 +47,7 @@ SEEN = (
     "/truths?format=csv",
     "/truths?format=label-studio",
 )
-BY_A_LINK = ("", "/tasks", "/results", "/truths", "/truths?format=csv")
+BY_A_LINK = ("", "/tasks", "/funnel", "/results", "/truths", "/truths?format=csv")
 
 
 @define

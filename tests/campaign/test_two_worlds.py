@@ -56,7 +56,10 @@ LOADS = {
 of its own. `all`: each observer also comes from one source, and soon uses up its limits.
 """
 
-REREAD = [OWN, f"{OWN}/invites", f"{OWN}/excluded", f"{OWN}/results", f"{OWN}/truths"]
+REREAD = [
+    OWN,
+    *(f"{OWN}/{one}" for one in ("invites", "funnel", "excluded", "results", "truths")),
+]
 
 
 @pytest.fixture(scope="module")
@@ -247,14 +250,14 @@ TIMED = {
     **{
         f"GET {rest}": of_requester("GET", rest)
         for rest in (
-            *("", "/tasks", "/invites", "/excluded", "/reports", "/truths"),
+            *("", "/tasks", "/invites", "/funnel", "/excluded", "/reports", "/truths"),
             *("/results", "/results/head", "/results/truths", "/results/workers"),
         )
     },
     "infer": of_requester("POST", "/inferences"),
     "exclude": of_requester("PUT", f"/excluded/{NOBODY}"),
     "erase": of_requester("DELETE", f"/workers/{NOBODY}"),
-    "new invites": of_requester("POST", "/invites", {"count": 2}),
+    "new invites": of_requester("POST", "/invites", {"count": 2, "local": True}),
     "revoke": lambda told, copy: of_requester("POST", "/invites/revoke", {"invite": copy.invite})(
         told, copy
     ),

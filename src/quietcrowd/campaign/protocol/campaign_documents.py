@@ -274,6 +274,10 @@ class InviteOrder(Request):
     """How many invites to create."""
 
     count: Annotated[int, Field(ge=1, le=1_000)]
+    local: bool = Field(
+        default=False,
+        description="Whether links may open on the server's computer only, for a trial.",
+    )
 
 
 class Invites(BaseModel):
@@ -318,6 +322,21 @@ class InviteCounts(BaseModel):
 
     invites: int
     used: int
+
+
+class Funnel(BaseModel):
+    """How many people of a campaign came how far.
+
+    If workers are released in batches, all except `links` change only with releases, and `joined`
+    and `left` are rounded down to multiples of `at_least`.
+    """
+
+    links: int | None = Field(
+        description="Links that were made; null if the campaign is open to all."
+    )
+    joined: int = Field(description="Workers who agreed to take part; never fewer than `sent`.")
+    sent: int = Field(description="Workers whose reports are shown.")
+    left: int = Field(description="Workers who withdrew.")
 
 
 class KeyDocument(BaseModel):

@@ -15,6 +15,7 @@ PROBLEMS: Mapping[str, tuple[int, str]] = {
     "not-found": (404, "The resource does not exist"),
     "method-not-allowed": (405, "The resource does not support this method"),
     "too-slow": (408, "The request took too long"),
+    "address-local": (409, "Links with this address open on the server's computer only"),
     "bad-state": (409, "The state of the campaign does not allow this"),
     "campaign-closed": (409, "The campaign is closed"),
     "campaign-open": (409, "This part of a campaign is fixed when it opens"),

@@ -189,6 +189,9 @@ def delete_expired(connection: Connection, now: float) -> list[bytes]:
                 shown_erasures=campaign.c.erasures + 1,
                 shown_participants=0,
                 shown_reports=0,
+                withdrew=0,
+                shown_joined=0,
+                shown_left=0,
                 invites_used=0,
                 invites_made=0,
                 joined=0,
@@ -253,11 +256,11 @@ def close_campaign(connection: Connection, departures: Departures, row: Any, now
     end = None if days is None else int(now) + int(days) * _DAY
     keep_ending(connection, departures, row, "closed", end)
     update_campaign(connection, row, state="closed", delete_at=end)
+    waits = waits_for_others(row)
+    if waits:
+        update_released(connection, row.id)  # it counts invites
     forget_invites(connection, row.id)
-    if not waits_for_others(row):
-        return False
-    update_released(connection, row.id)
-    return True
+    return waits
 
 
 def due_campaigns(connection: Connection, now: float) -> Sequence[bytes]:

@@ -178,11 +178,13 @@ def find_participant(connection: Connection, credential: str, *, lock: bool = Fa
     return found
 
 
-def erase_participant(connection: Connection, person: Any, kept: bytes) -> bool:
+def erase_participant(
+    connection: Connection, person: Any, kept: bytes, *, withdraws: bool = False
+) -> bool:
     """Delete a worker, all reports and results from them; return whether results may change.
 
     Call it in a write transaction. `kept` identifies the credential, so that it cannot join again.
-    The worker's invite is spent.
+    The worker's invite is spent. `withdraws` means that the worker, not the requester, asks for it.
     If workers wait for a release, results change with the next one, or now if the campaign is
     closed.
     """
@@ -211,7 +213,10 @@ def erase_participant(connection: Connection, person: Any, kept: bytes) -> bool:
     connection.execute(
         update(tables.campaign)
         .where(tables.campaign.c.id == campaign)
-        .values(erasures=tables.campaign.c.erasures + int(changed))
+        .values(
+            erasures=tables.campaign.c.erasures + int(changed),
+            withdrew=tables.campaign.c.withdrew + int(withdraws),
+        )
     )
     if not changed:
         return False

@@ -8,7 +8,8 @@ The requester's view consists of the columns of a campaign that begin with ``sho
 results computed from exactly the reports of a release. After closing, reports are added. Only
 `release_waiting`, for at least `at_least` new workers, and `update_released`, after the campaign
 closed or for a release after withdrawals, write these columns. So joins, uploads and withdrawals
-change nothing visible in between.
+change nothing visible in between. Counts of joined and left workers are rounded down as well, so
+that a release does not reveal a single one who has not sent.
 
 If `at_least` is 1, nothing waits: the view is current, and `show_at_once` updates the counts of
 workers and reports. Withdrawals and the method are read directly then.
@@ -101,6 +102,7 @@ def release_waiting(connection: Connection, campaign: bytes, senders: Collection
             shown_participants=row.shown_participants + count,
             shown_reports=row.shown_reports + reports,
             shown_method=row.method,
+            **_joined_and_left(connection, row),
         )
     )
     return count
@@ -128,8 +130,27 @@ def update_released(connection: Connection, campaign: bytes) -> None:
             shown_reports=reports_of(connection, shown),
             shown_erasures=row.erasures,
             shown_method=row.method,
+            **_joined_and_left(connection, row),
         )
     )
+
+
+def people_joined(connection: Connection, campaign: Any) -> int:
+    """Return how many workers have joined a campaign, a row of its table, until now.
+
+    Several browsers with one invite are one worker. Those that the requester deleted do not count.
+    """
+    person = tables.participant.c
+    mine = person.campaign_id == campaign.id
+    invited = connection.scalar(select(func.count(person.invite_sha256.distinct())).where(mine))
+    others = _count(connection, tables.participant, mine & person.invite_sha256.is_(None))
+    withdrew: int = campaign.withdrew
+    return (invited or 0) + others + withdrew
+
+
+def _joined_and_left(connection: Connection, row: Any) -> dict[str, int]:
+    counts = {"shown_joined": people_joined(connection, row), "shown_left": row.withdrew}
+    return {name: count - count % row.at_least for name, count in counts.items()}
 
 
 def _count(connection: Connection, table: Any, wanted: Any) -> int:

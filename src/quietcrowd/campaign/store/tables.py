@@ -19,6 +19,8 @@ contain a worker's tasks, and `task.asked` counts the workers of a task: see `al
 worker with an invite; `code_sha256` identifies the code that moves an unplaced worker to another
 browser. See `invites`.
 
+`campaign.withdrew` counts the workers who withdrew, without those that the requester deleted.
+
 Counts shown to the requester are stored in the campaign's row, because counting many millions of
 rows takes long.
 """
@@ -139,7 +141,7 @@ campaign = _table(
     Column("drafts", WHOLE),
     Column("goal", Text, nullable=False, server_default="truths"),
     Column("chosen", Text),
-    *(_counted(name, 0) for name in ("shown_joined", "shown_left")),
+    *(_counted(name, 0) for name in ("withdrew", "shown_joined", "shown_left")),
 )
 
 

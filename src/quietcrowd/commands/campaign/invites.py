@@ -80,7 +80,7 @@ class CreateInvites(PrintsLinks):
         self.check_links()
         with self.client() as client:
             url = f"/campaigns/{self.campaign_id}/invites"
-            made = checked(client.post(url, json={"count": self.count})).json()
+            made = checked(client.post(url, json={"count": self.count, "local": self.local})).json()
             self.print_links(client, made)
 
 

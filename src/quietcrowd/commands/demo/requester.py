@@ -43,7 +43,7 @@ class DemoCampaign:
     def links(self, count: int) -> list[str]:
         """Return new links, each for one worker."""
         made = _checked(
-            self.client.post(f"/campaigns/{self.id}/invites", json={"count": count})
+            self.client.post(f"/campaigns/{self.id}/invites", json={"count": count, "local": True})
         ).json()
         return [f"{self.server}{fragment}" for fragment in made["fragments"]]
 

@@ -2,6 +2,7 @@
 
 from quietcrowd.campaign.server import service
 from quietcrowd.campaign.server.api import (
+    about,
     campaigns,
     drafts,
     images,
@@ -32,6 +33,7 @@ ROUTES = tuple(
         keys.dashboards,
         keys.router,
         plans.router,
+        about.router,
     )
     for route in router.routes
 )

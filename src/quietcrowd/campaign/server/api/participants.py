@@ -193,7 +193,7 @@ def withdraw(credential: Credential, service: ServiceOf) -> None:
         person = find_participant(connection, credential, lock=True)
         kept = withdrawn_hash(credential)
         service.departures.leave(person.campaign_id, person.id, kept)
-        changed = erase_participant(connection, person, kept)
+        changed = erase_participant(connection, person, kept, withdraws=True)
     if changed:
         service.infer(person.campaign_id)
 

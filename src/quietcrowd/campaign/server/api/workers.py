@@ -6,12 +6,13 @@ campaign has a worker or not.
 
 from typing import Any, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from sqlalchemy import Connection, Row, insert, update
 
 from quietcrowd.campaign.protocol.campaign_documents import (
     Exclusion,
     Exclusions,
+    Funnel,
     InviteCounts,
     InviteOrder,
     Invites,
@@ -19,13 +20,14 @@ from quietcrowd.campaign.protocol.campaign_documents import (
 )
 from quietcrowd.campaign.protocol.fields import Id, Worker
 from quietcrowd.campaign.protocol.problems import ProblemError
+from quietcrowd.campaign.server.api.about import is_local, public_address
 from quietcrowd.campaign.server.problem_responses import documented
-from quietcrowd.campaign.server.service import Requester, Service, ServiceOf
+from quietcrowd.campaign.server.service import ReaderOf, Requester, Service, ServiceOf
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.exclusions import exclude, include, listed, renew
 from quietcrowd.campaign.store.invites import revoke, revoke_presented
 from quietcrowd.campaign.store.participants import erase_named, replace_invite
-from quietcrowd.campaign.store.releases import waits_for_others
+from quietcrowd.campaign.store.releases import people_joined, waits_for_others
 from quietcrowd.campaign.store.requesters import owned_campaign
 from quietcrowd.campaign.terms.settings import PREFIX
 from quietcrowd.campaign.terms.tokens import new_token, token_hash
@@ -109,16 +111,27 @@ invites = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}/invites", tags=["in
 @invites.post(
     "",
     status_code=201,
-    responses=documented("credential", "not-found", "bad-state", "campaign-closed"),
+    responses=documented(
+        "credential", "not-found", "bad-state", "campaign-closed", "address-local"
+    ),
 )
 def issue_invites(
-    campaign: Id, order: InviteOrder, requester: Requester, service: ServiceOf
+    campaign: Id, order: InviteOrder, requester: Requester, service: ServiceOf, request: Request
 ) -> Invites:
-    """Return new invites. They are shown now and never again."""
+    """Return new invites. They are shown now and never again.
+
+    If links would open on the server's computer only, `local` must be true.
+    """
     tokens = [new_token("qci_") for _ in range(order.count)]
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
         _require_invites(row)
+        if not order.local and is_local(public_address(request)):
+            raise ProblemError(
+                "address-local",
+                "Start the server with --public-url, or open this page under the server's public "
+                "address. For a trial on this computer, set local.",
+            )
         connection.execute(
             insert(tables.invite),
             [{"campaign_id": row.id, "token_sha256": token_hash(token)} for token in tokens],
@@ -148,6 +161,20 @@ def count_invites(campaign: Id, requester: Requester, service: ServiceOf) -> Inv
         row = owned_campaign(connection, requester, campaign)
     used = _used(row)
     return InviteCounts(invites=max(row.invites_made, used), used=used)
+
+
+@router.get("/funnel", responses=documented("credential", "not-found"))
+def read_funnel(campaign: Id, reader: ReaderOf, service: ServiceOf) -> Funnel:
+    """Return how many links were made, and how many workers joined, sent and left."""
+    with service.database.read() as connection:
+        row = reader.campaign(connection, campaign)
+        if waits_for_others(row):
+            joined, left = row.shown_joined, row.shown_left
+        else:
+            joined, left = people_joined(connection, row), row.withdrew
+    sent = row.shown_participants
+    links = max(row.invites_made, _used(row)) if row.join_mode == "invite" else None
+    return Funnel(links=links, joined=max(joined, sent), sent=sent, left=left)
 
 
 def _used(row: Row[Any]) -> int:
