@@ -32,21 +32,52 @@ QC_FN double at_least(double x) { return x < LEAST ? LEAST : x; }
 struct LabelCrowd {
     LabelCrowd(const Crowd& crowd, Array<i64, 4> mistaken)
         : crowd(crowd), mistaken(mistaken), parts(crowd.parts.shape[0]), many(crowd.parts.shape[3] > LABELS_ABREAST),
+          plain(many && are_answers(crowd)),
           block(crowd.parts.shape[1], crowd.parts.shape[3], crowd.mixture.shape[1], crowd.parts.shape[2],
                 crowd.communities.size(), !many),
-          cells(block.labels * block.reports), row_size(block.places * block.labels), logs(block.channels * block.reports * row_size, false),
-          constant_logs(block.channels * cells), ready(block.reports), given(block.reports * B), odds(many ? 0 : cells * B),
-          means(many ? 0 : cells * B), likely(many ? block.channels * row_size : 0), mixed(many ? block.channels * parts * block.labels : 0),
-          shares(block.labels), row(block.labels), always(greater_of(block.labels, block.reports)), always_log(block.reports) {
+          cells(block.labels * block.reports), row_size(block.places * block.labels), of_parts(plain ? (parts - 1) * block.labels : 0),
+          logs(plain ? 0 : block.channels * block.reports * row_size, false), constant_logs(block.channels * cells), ready(block.reports),
+          given(block.reports * B), odds(many ? 0 : cells * B), means(many ? 0 : cells * B), likely(many ? block.channels * row_size : 0),
+          hit_logs(plain ? row_size : 0), miss_logs(plain ? block.places : 0), part_logs(of_parts * block.reports, false),
+          hits(plain ? block.labels : 0), misses(hits.count), told(of_parts), wrongly(of_parts), wrong_logs(hits.count),
+          right_logs(hits.count), mixed(many ? B * block.channels * parts * block.labels : 0), shares(block.labels), row(block.labels),
+          wrong(block.labels), always(many ? block.reports * B : 0), always_log(always.count) {
         for (i64 i = 0; i < block.channels * cells; i++)
             constant_logs[i] = log_of(at_least(crowd.constant_distributions.data[i]));
         for (i64 report = 0; !many && report < block.reports; report++) fill_logs(report);
+        for (i64 place = 0; plain && place < block.places; place++) {
+            miss_logs[place] = log_of(at_least(crowd.mixture[wrong_part(place)][place]));
+            for (i64 label = 0; label < block.labels; label++)
+                hit_logs[place * block.labels + label] = log_of(at_least(crowd.parts[0][0][label][label] * crowd.mixture[0][place]));
+        }
     }
+
+    // Whether reports are answers without noise: right ones have the label of the truth, and wrong ones do not.
+    static QC_FN bool are_answers(const Crowd& crowd) {
+        const i64 labels = crowd.parts.shape[3];
+        if (crowd.parts.shape[0] == 1 || crowd.parts.shape[1] != 1 || crowd.parts.shape[2] != labels) return false;
+        for (i64 p = 0; p < crowd.parts.shape[0]; p++)
+            for (i64 report = 0; report < labels; report++)
+                for (i64 label = 0; label < labels; label++)
+                    if ((report == label) == (p > 0) && crowd.parts[p][0][report][label] != 0.0) return false;
+        return true;
+    }
+    // The part of the wrong answers at a place.
+    QC_FN i64 wrong_part(i64 place) const {
+        i64 p = 1;
+        while (p < parts - 1 && crowd.mixture[p][place] == 0.0) p++;
+        return p;
+    }
+    QC_FN double* part_logs_of(i64 p, i64 report) const { return part_logs + ((p - 1) * block.reports + report) * block.labels; }
 
     // Fills in the logarithms of the probabilities of a report, unless they are there.
     QC_FN void fill_logs(i64 report) {
         if (ready[report]) return;
         ready[report] = 1;
+        for (i64 p = 1; plain && p < parts; p++)
+            for (i64 label = 0; label < block.labels; label++)
+                part_logs_of(p, report)[label] = log_of(at_least(crowd.parts[p][0][report][label]));
+        if (plain) return;
         for (i64 channel = 0; channel < block.channels; channel++)
             for (i64 place = 0; place < block.places; place++) {
                 double* QC_RESTRICT to = logs_of(channel, report) + place * block.labels;
@@ -102,10 +133,15 @@ struct LabelCrowd {
                     if (!read_record(counts + (worker_at(lane) * block.reports + report) * labels, inverse)) continue;
                     fill_logs(report);
                     for (i64 label = 0; label < labels; label++) given[report * B + lane] += row[label];
+                    if (plain) {
+                        count_answer(report);
+                        continue;
+                    }
                     for (i64 channel = 0; channel < block.channels; channel++)
                         for (i64 place = 0; place < block.places; place++)
                             add_products(likely + channel * size + place * labels, row, logs_of(channel, report) + place * labels);
                 }
+            if (plain) weigh_answers();
             for (i64 channel = 0; channel < block.channels; channel++)
                 for (i64 place = 0; place < block.places; place++)
                     for (i64 label = 0; label < labels; label++)
@@ -113,6 +149,27 @@ struct LabelCrowd {
         }
         for (i64 channel = 0; channel < block.channels; channel++)
             for (i64 label = 0; label < labels; label++) block.compare_accuracies(channel, label, crowd.accuracies);
+    }
+    // Adds the answers in the row: right ones, wrong ones, and the log-probabilities of those under each part.
+    QC_FN void count_answer(i64 report) {
+        hits[report] = row[report];
+        row[report] = 0.0;
+        for (i64 label = 0; label < block.labels; label++) misses[label] += row[label];
+        for (i64 p = 1; p < parts; p++) add_products(told + (p - 1) * block.labels, row, part_logs_of(p, report));
+    }
+    // Fills in a worker's log-likelihoods from these sums, and clears them: the probability of a wrong answer is a
+    // product of a factor of the place and one of the label.
+    QC_FN void weigh_answers() {
+        const i64 labels = block.labels;
+        for (i64 place = 0; place < block.places; place++) {
+            double* QC_RESTRICT to = likely + place * labels;
+            const double* QC_RESTRICT hit = hit_logs + place * labels;
+            const double* QC_RESTRICT of_part = told + (wrong_part(place) - 1) * labels;
+            const double *QC_RESTRICT right = hits, *QC_RESTRICT others = misses, miss = miss_logs[place];
+            for (i64 label = 0; label < labels; label++) to[label] = right[label] * hit[label] + others[label] * miss + of_part[label];
+        }
+        for (i64 label = 0; label < labels; label++) hits[label] = misses[label] = 0.0;
+        for (i64 i = 0; i < (parts - 1) * labels; i++) told[i] = 0.0;
     }
     // Reads a worker's expected reports of one kind for each label into the row, and returns whether there are any.
     QC_FN bool read_record(const i64* QC_RESTRICT from, double inverse) {
@@ -131,13 +188,21 @@ struct LabelCrowd {
     // given: they are its votes.
     template <class WorkerAt> QC_APART void fill_tables(WorkerAt worker_at, double one, i32* log_odds, i32* votes) {
         if (many) {
+            count_constant_answers();
             for (int lane = 0; lane < block.used; lane++) {
                 read_chances(lane);
-                const i64 first = worker_at(lane) * cells;
+                if (plain) expect_answers();
                 for (i64 report = 0; report < block.reports; report++)
-                    fill_row(report, given[report * B + lane] != 0.0, one, log_odds + first + report * block.labels,
-                             votes + first + report * block.labels);
+                    if (given[report * B + lane] != 0.0)
+                        fill_log_odds(lane, report, one, log_odds + (worker_at(lane) * block.reports + report) * block.labels);
             }
+            for (i64 report = 0; report < block.reports; report++)
+                for (int lane = 0; lane < block.used; lane++) {
+                    const i64 first = (worker_at(lane) * block.reports + report) * block.labels;
+                    fill_votes(lane, report, one, votes + first);
+                    if (given[report * B + lane] == 0.0)
+                        for (i64 label = 0; label < block.labels; label++) log_odds[first + label] = votes[first + label];
+                }
             return;
         }
         expect(crowd.constant_distributions.data, means);
@@ -173,25 +238,43 @@ struct LabelCrowd {
                             numbers + channel * cells + report, block.reports);
         for (i64 i = block.reports * B; i < cells * B; i++) expected[i] = expected[i - block.reports * B];
     }
-    // Reads the probabilities of one worker of the block: its accuracies at [channel, place, label], the parts of
-    // its reports, and what constant answers add to each report.
+    // Fills in what constant answers add to each report, at [worker, report].
+    QC_FN void count_constant_answers() {
+        for (i64 i = 0; i < block.reports * B; i++) always[i] = always_log[i] = 0.0;
+        for (i64 channel = 0; channel < block.channels; channel++)
+            for (i64 label = 0; label < block.labels; label++)
+                for (int lane = 0; lane < block.used; lane++) {
+                    const double chance = block.chance(channel, block.communities + label)[lane];
+                    add_times(always + lane * block.reports, crowd.constant_distributions[channel][label].data, chance, block.reports);
+                    add_times(always_log + lane * block.reports, constant_logs_of(channel, label), chance, block.reports);
+                }
+    }
+    // Reads the probabilities of one worker of the block: its accuracies at [channel, place, label], and the parts of
+    // its reports.
     QC_FN void read_chances(int lane) {
         const i64 labels = block.labels;
         read_accuracies(lane);
-        for (i64 i = 0; i < block.channels * parts * labels; i++) mixed[i] = 0.0;
-        for (i64 report = 0; report < block.reports; report++) always[report] = always_log[report] = 0.0;
-        for (i64 channel = 0; channel < block.channels; channel++) {
+        double* QC_RESTRICT to = mixed_of(lane);
+        for (i64 i = 0; i < block.channels * parts * labels; i++) to[i] = 0.0;
+        for (i64 channel = 0; channel < block.channels; channel++)
             for (i64 p = 0; p < parts; p++)
                 for (i64 place = 0; place < block.places; place++)
-                    add_times(mixed + (channel * parts + p) * labels, likely + channel * row_size + place * labels,
+                    add_times(to + (channel * parts + p) * labels, likely + channel * row_size + place * labels,
                               crowd.mixture[p][place], labels);
-            for (i64 label = 0; label < labels; label++) {
-                const double chance = block.chance(channel, block.communities + label)[lane];
-                add_times(always, crowd.constant_distributions[channel][label].data, chance, block.reports);
-                add_times(always_log, constant_logs_of(channel, label), chance, block.reports);
-            }
+    }
+    // Fills in, for each label, how probable wrong answers of each part are, and mean log-probabilities.
+    QC_FN void expect_answers() {
+        const i64 labels = block.labels;
+        for (i64 i = 0; i < (parts - 1) * labels; i++) wrongly[i] = 0.0;
+        for (i64 label = 0; label < labels; label++) wrong_logs[label] = right_logs[label] = 0.0;
+        for (i64 place = 0; place < block.places; place++) {
+            const double* QC_RESTRICT at = likely + place * labels;
+            if (crowd.mixture[wrong_part(place)][place] != 0.0) add_times(wrongly + (wrong_part(place) - 1) * labels, at, 1.0, labels);
+            add_times(wrong_logs, at, miss_logs[place], labels);
+            add_products(right_logs, at, hit_logs + place * labels);
         }
     }
+    QC_FN double* mixed_of(int lane) const { return mixed + lane * block.channels * parts * block.labels; }
     QC_FN void read_accuracies(int lane) {
         for (i64 channel = 0; channel < block.channels; channel++)
             for (i64 place = 0; place < block.places; place++)
@@ -202,18 +285,27 @@ struct LabelCrowd {
     static QC_FN void add_times(double* QC_RESTRICT to, const double* QC_RESTRICT x, double factor, i64 count) {
         for (i64 i = 0; i < count; i++) to[i] += x[i] * factor;
     }
-    QC_FN void fill_row(i64 report, bool was_given, double one, i32* QC_RESTRICT log_odds, i32* QC_RESTRICT votes) {
+    QC_FN void fill_votes(int lane, i64 report, double one, i32* QC_RESTRICT votes) {
         const i64 labels = block.labels;
         double* QC_RESTRICT to = row;
-        for (i64 label = 0; label < labels; label++) to[label] = always[report];
+        for (i64 label = 0; label < labels; label++) to[label] = always[lane * block.reports + report];
+        if (plain) to[report] += mixed_of(lane)[report] * crowd.parts[0][0][report][report];
         for (i64 channel = 0; channel < block.channels; channel++)
-            for (i64 p = 0; p < parts; p++)
-                add_products(to, mixed + (channel * parts + p) * labels, crowd.parts[p][channel][report].data);
-        for (i64 label = 0; label < labels; label++)
-            votes[label] = log_odds[label] = (i32)to_integer(log_of(at_least(to[label])) * one);
-        if (!was_given) return;
-        for (i64 label = 0; label < labels; label++) to[label] = always_log[report];
-        for (i64 channel = 0; channel < block.channels; channel++)
+            for (i64 p = plain ? 1 : 0; p < parts; p++)
+                add_products(to, mixed_of(lane) + (channel * parts + p) * labels, crowd.parts[p][channel][report].data);
+        for (i64 label = 0; label < labels; label++) votes[label] = (i32)to_integer(log_of(at_least(to[label])) * one);
+    }
+    QC_FN void fill_log_odds(int lane, i64 report, double one, i32* QC_RESTRICT log_odds) {
+        const i64 labels = block.labels;
+        double* QC_RESTRICT to = row;
+        const double constant = always_log[lane * block.reports + report];
+        for (i64 label = 0; label < labels; label++) to[label] = constant;
+        if (plain) {
+            add_times(to, wrong_logs, 1.0, labels);
+            for (i64 p = 1; p < parts; p++) add_products(to, wrongly + (p - 1) * labels, part_logs_of(p, report));
+            to[report] = constant + right_logs[report];
+        }
+        for (i64 channel = 0; !plain && channel < block.channels; channel++)
             for (i64 place = 0; place < block.places; place++)
                 add_products(to, likely + channel * row_size + place * labels, logs_of(channel, report) + place * labels);
         for (i64 label = 0; label < labels; label++) log_odds[label] = (i32)to_integer(to[label] * one);
@@ -224,6 +316,7 @@ struct LabelCrowd {
     QC_APART void count_mistakes(WorkerAt worker_at, const i64* counts, double inverse, double unit) {
         for (int lane = 0; many && lane < block.used; lane++) {
             read_accuracies(lane);
+            if (plain) expect_answers();
             for (i64 report = 0; report < block.reports; report++)
                 if (read_record(counts + (worker_at(lane) * block.reports + report) * block.labels, inverse))
                     count_mistakes_of(report, unit);
@@ -231,23 +324,23 @@ struct LabelCrowd {
         for (i64 which = 0; !many && which < parts - 1; which++)
             for (i64 channel = 0; channel < block.channels; channel++)
                 for (i64 report = 0; report < block.reports; report++) {
-                    double* wrong = odds;
-                    for (i64 i = 0; i < block.labels * B; i++) wrong[i] = 0.0;
+                    double* mistakes = odds;
+                    for (i64 i = 0; i < block.labels * B; i++) mistakes[i] = 0.0;
                     for (i64 place = 0; place < block.places; place++)
                         if (share_mistakes(which, channel, report, place))
                             for (i64 label = 0; label < block.labels; label++)
-                                add_rows<B>(wrong + label * B, block.likely_at(channel, label) + place * B, 1, shares + label);
+                                add_rows<B>(mistakes + label * B, block.likely_at(channel, label) + place * B, 1, shares + label);
                     for (i64 label = 0; label < block.labels; label++)
                         Plain::add_to(&mistaken[which][channel][report][label],
-                                      sum_of<B>(wrong + label * B, block.record(label, report), unit));
+                                      sum_of<B>(mistakes + label * B, block.record(label, report), unit));
                 }
     }
     QC_FN void count_mistakes_of(i64 report, double unit) {
-        double* QC_RESTRICT wrong = always;
         for (i64 which = 0; which < parts - 1; which++)
             for (i64 channel = 0; channel < block.channels; channel++) {
-                for (i64 label = 0; label < block.labels; label++) wrong[label] = 0.0;
-                for (i64 place = 0; place < block.places; place++)
+                for (i64 label = 0; label < block.labels; label++) wrong[label] = plain ? wrongly[which * block.labels + label] : 0.0;
+                if (plain) wrong[report] = 0.0;
+                for (i64 place = 0; !plain && place < block.places; place++)
                     if (share_mistakes(which, channel, report, place))
                         add_products(wrong, likely + channel * row_size + place * block.labels, shares);
                 i64* QC_RESTRICT to = mistaken[which][channel][report].data;
@@ -269,12 +362,16 @@ struct LabelCrowd {
     const Crowd& crowd;
     const Array<i64, 4> mistaken;
     const i64 parts;
-    const bool many;
+    const bool many, plain;  // plain: many labels, and reports are answers without noise
     CrowdBlock<B> block;
-    const i64 cells, row_size;
+    const i64 cells, row_size, of_parts;
     Room<double> logs, constant_logs;  // at [channel, report, place, label], and as in the crowd
     Room<u8> ready;                    // per report: whether its logarithms are there
-    Room<double> given, odds, means, likely, mixed, shares, row, always, always_log;
+    Room<double> given, odds, means, likely;
+    Room<double> hit_logs, miss_logs, part_logs;  // of answers without noise: at [place, label], [place] and [part, report, label]
+    Room<double> hits, misses, told;              // of one worker's answers: at [label], [label] and [part, label]
+    Room<double> wrongly, wrong_logs, right_logs; // at [part, label], [label] and [label]
+    Room<double> mixed, shares, row, wrong, always, always_log;
 };
 
 i64 weigh_workers(Array<const i64> members, Array<const i64> counts, double count_unit, const Crowd& crowd, double one,

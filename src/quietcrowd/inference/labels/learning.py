@@ -52,12 +52,12 @@ class Crowd(NamedTuple):
         tables = reports.tables[kind]
         right, opposed = Grid.of(reports.labels)
         wrong = [np.where(opposed == which, 1.0 - right, 0.0) for which in (False, True)]
-        parts = np.stack([tables, *(state.mistakes[:, np.newaxis] @ tables)])
-        constants = constant_answers(reports.labels, reports.blocks) @ tables
+        parts = np.stack([tables, *reports.reported(state.mistakes[:, np.newaxis], kind)])
+        constants = constant_answers(reports.labels, reports.blocks)[np.newaxis]
         found = (
             np.swapaxes(parts, 2, 3),
             np.stack([right, *wrong]),
-            np.maximum(constants, LEAST),
+            np.maximum(reports.reported(constants, kind), LEAST),
             reports.chances,
             state.communities,
             state.constants,
@@ -153,8 +153,8 @@ def _learned_mistakes(
     back = np.swapaxes(reports.tables, 2, 3)
     learned = []
     for which, mistakes in enumerate(state.mistakes):
-        part = np.maximum(mistakes @ reports.tables, LEAST)
-        by_answer = ((expected[:, which] / part) @ back).sum(axis=(0, 1))
+        ratios = expected[:, which] / np.maximum(reports.reported(mistakes), LEAST)
+        by_answer = (ratios if reports.without_noise else ratios @ back).sum(axis=(0, 1))
         learned.append(normalised(mistakes * by_answer + prior))
     return np.stack(learned)
 
