@@ -438,10 +438,10 @@ def test_every_function_is_tried():
 
 
 @pytest.mark.parametrize(("call", "name"), ARGUMENTS)
-@pytest.mark.parametrize("value", [*NO_NUMBERS, math.nan, -math.inf], ids=repr)
-def test_what_is_no_number_is_refused(call, name, value):
-    if (name, value) != ("weights", None):
-        refused(call, name, value)
+def test_what_is_no_number_is_refused(call, name):
+    for value in (*NO_NUMBERS, math.nan, -math.inf):
+        if (name, value) != ("weights", None):
+            refused(call, name, value)
 
 
 @pytest.mark.slow

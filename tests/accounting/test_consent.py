@@ -250,6 +250,7 @@ TABLES = (
 )
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("mechanism", TABLES)
 @pytest.mark.parametrize("seed", range(20))
 def test_no_fact_becomes_more_certain_than_is_said(mechanism, seed):

@@ -28,11 +28,11 @@ BLANKS = [
 
 
 @pytest.mark.parametrize("sign", SIGNS)
-@pytest.mark.parametrize("blank", BLANKS)
-def test_every_sign_of_a_formula_is_guarded_after_every_blank(sign, blank):
-    text = f"{blank}{sign}cmd|' /C calc'!A0"
-    assert guard_cell(text) == f"'{text}"
-    assert guard(pa.table({"a": [text, "b"]})).to_pydict() == {"a": [f"'{text}", "b"]}
+def test_every_sign_of_a_formula_is_guarded_after_every_blank(sign):
+    for blank in BLANKS:
+        text = f"{blank}{sign}cmd|' /C calc'!A0"
+        assert guard_cell(text) == f"'{text}"
+        assert guard(pa.table({"a": [text, "b"]})).to_pydict() == {"a": [f"'{text}", "b"]}
 
 
 @pytest.mark.parametrize(

@@ -180,6 +180,7 @@ def test_claims_that_need_more_than_certainty_are_refused_with_a_way_out():
         TwoLayerRandomizedResponse.from_claimed_epsilon(domain=Categorical(["one"]), epsilon=1.0)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("labels", range(3, 30))
 def test_the_way_out_is_a_way_out(labels):
     domain = Ordinal(range(labels))

@@ -1,6 +1,7 @@
 import math
 
 import pytest
+from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.accounting.equal_loss import usual_makers
@@ -46,7 +47,7 @@ def test_of_few_questions_chance_is_not_held_against_the_reports():
     assert case(people=3, tasks=3, answers=3, total=0.1).row().useless
 
 
-@pytest.mark.parametrize("tasks", [12, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("tasks", [12, nightly(100)])
 def test_what_is_found_suffices_when_it_is_planned_again(tasks):
     start = case(people=8, tasks=tasks, answers=tasks)
     assert start.row().useless

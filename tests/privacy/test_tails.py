@@ -102,13 +102,13 @@ def test_probabilities_are_checked(probability):
         qc.RandomizedResponse(domain=YES_NO, epsilon=1.0).tail(probability)
 
 
-@pytest.mark.parametrize("linked", [0, 5, -1, 1.5, "2"])
 @pytest.mark.parametrize("mechanism", Mechanism.registry())
-def test_linked_answers_are_some_of_all(mechanism, linked):
+def test_linked_answers_are_some_of_all(mechanism):
     kind = Mechanism.registry()[mechanism]
     built = kind.from_claimed_epsilon(domain=qc.Ordinal(range(3)), epsilon=1.0)
-    with pytest.raises(ParameterError, match="linked"):
-        built.guarantee(answers=4, tasks=4, linked=linked)
+    for linked in (0, 5, -1, 1.5, "2"):
+        with pytest.raises(ParameterError, match="linked"):
+            built.guarantee(answers=4, tasks=4, linked=linked)
 
 
 @pytest.mark.parametrize("mechanism", Mechanism.registry())

@@ -87,13 +87,17 @@ def test_a_browser_gives_what_the_vectors_say(page, kind):
 
 
 SEED = 0
-TABLE = [chr(code) for code in near_copies._confusables()]
-ASSIGNED = [
-    chr(code)
-    for code in range(0x110000)
-    if unicodedata.category(chr(code)) not in ("Cn", "Co", "Cs")
-]
 PART = 20_000
+
+
+def table():
+    return [chr(code) for code in near_copies._confusables()]
+
+
+def assigned():
+    """Return all characters that this version of Python knows."""
+    kinds = ((chr(code), unicodedata.category(chr(code))) for code in range(0x110000))
+    return [one for one, kind in kinds if kind not in ("Cn", "Co", "Cs")]
 
 
 def random_texts(letters, count):
@@ -102,30 +106,27 @@ def random_texts(letters, count):
     return ["".join(rng.choices(parts, k=rng.randrange(2, 12))) for _ in range(count)]
 
 
+TEXTS = {
+    "the whole table": table,
+    "random texts": lambda: random_texts(table(), 4000),
+    "every character": assigned,
+    "any texts": lambda: random_texts(assigned(), PART),
+}
+
+
 @pytest.mark.nightly
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "texts",
-    [
-        pytest.param(TABLE, id="the whole table"),
-        pytest.param(random_texts(TABLE, 4000), id="random texts"),
-        *(
-            pytest.param(
-                ASSIGNED[start : start + PART], id=f"from {start}", marks=pytest.mark.nightly
-            )
-            for start in range(0, len(ASSIGNED), PART)
-        ),
-        pytest.param(random_texts(ASSIGNED, PART), id="any texts", marks=pytest.mark.nightly),
-    ],
-)
-def test_a_page_finds_the_near_copies_that_python_finds(page, texts):
-    """Characters that this version of Python does not know are left out."""
-    tasks = [(f"t{place}", {"ask": text}) for place, text in enumerate(texts)]
-    expected = letters({"tasks": tasks})
-    [given] = page.evaluate(CALL, ["run", "letters", [{"tasks": tasks}]])
-    both = zip(texts, given[2:], expected[2:], strict=True)
-    assert [ascii(text) for text, there, here in both if there != here] == []
-    assert given[:2] == expected[:2]
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_page_finds_the_near_copies_that_python_finds(page, name):
+    every = TEXTS[name]()
+    for start in range(0, len(every), PART):
+        texts = every[start : start + PART]
+        tasks = [(f"t{place}", {"ask": text}) for place, text in enumerate(texts)]
+        expected = letters({"tasks": tasks})
+        [given] = page.evaluate(CALL, ["run", "letters", [{"tasks": tasks}]])
+        both = zip(texts, given[2:], expected[2:], strict=True)
+        assert [ascii(text) for text, there, here in both if there != here] == []
+        assert given[:2] == expected[:2]
 
 
 def with_config(one, config):

@@ -43,9 +43,10 @@ def by_hand(frame, labels, smoothing, n_iter):
     return weights
 
 
+@pytest.mark.grid
 @pytest.mark.slow
-@pytest.mark.parametrize("labels", [2, 3, 4])
-@pytest.mark.parametrize("smoothing", [1.0, 3.0])
+@pytest.mark.parametrize("labels", [3, 2, 4])
+@pytest.mark.parametrize("smoothing", [3.0, 1.0])
 def test_against_the_papers_equations_by_hand(labels, smoothing):
     crowd = qc.make_crowd(
         tasks=40,

@@ -21,10 +21,11 @@ from quietcrowd.privacy.two_layer.weights import (
 )
 
 
+@pytest.mark.grid
 @pytest.mark.slow
-@pytest.mark.parametrize("others", [1, 4])
-@pytest.mark.parametrize("cells", [1, 2, nightly(5), 26, 277, nightly(2134)])
-@pytest.mark.parametrize(("low", "high"), [(0, 0.538), (0.1, 0.4), (0.3, 1.0), (0.2, 0.2)])
+@pytest.mark.parametrize("others", [4, 1])
+@pytest.mark.parametrize("cells", [26, 1, 2, nightly(5), 277, nightly(2134)])
+@pytest.mark.parametrize(("low", "high"), [(0.1, 0.4), (0, 0.538), (0.3, 1.0), (0.2, 0.2)])
 def test_uniform_weights_agree_with_the_closed_form(low, high, cells, others):
     low, high = (math.ceil(flip * 2**32 / others) for flip in (low, high))
     high = min(high, 2**32 // others)
@@ -146,9 +147,10 @@ def test_it_grows_to_the_largest_epsilon_that_may_be_drawn():
     assert losses[-1] <= float(limit) + 1e-12
 
 
+@pytest.mark.grid
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [2, 3, 11, 256, 1024, 4096])
-@pytest.mark.parametrize("epsilon", [0.0, 1.9e-5, 3.05e-4, 0.0049, 0.01, 1.0, 8.0])
+@pytest.mark.parametrize("size", [11, 2, 3, 256, 1024, 4096])
+@pytest.mark.parametrize("epsilon", [1.0, 0.0, 1.9e-5, 3.05e-4, 0.0049, 0.01, 8.0])
 def test_the_table_of_weights(size, epsilon):
     distribution = UniformEpsilons(size=size, epsilon=epsilon, null=False)
     assert len(distribution.table) == STEPS

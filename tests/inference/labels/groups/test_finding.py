@@ -15,8 +15,9 @@ from quietcrowd.inference.labels.groups.reports import GroupReports
 COPIES = np.arange(40, 52)
 
 
-@pytest.mark.parametrize("following", [0.95, 0.85, 0.7])
-@pytest.mark.parametrize("epsilon", [None, 3.0])
+@pytest.mark.grid
+@pytest.mark.parametrize("following", [0.85, 0.95, 0.7])
+@pytest.mark.parametrize("epsilon", [3.0, None])
 @pytest.mark.parametrize("labels", [4, 2])
 def test_twelve_copies_are_a_group_and_no_honest_worker_is(following, epsilon, labels):
     lead = 0.35 if labels == 4 else 0.5
