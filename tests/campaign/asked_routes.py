@@ -155,6 +155,7 @@ def rows(past: Past, me: Observer) -> dict[tuple[str, str], list[dict]]:
             ("GET", f"{OWN}/results{one}"): [{}, asked, {"params": {"cursor": "AAAA"}}]
             for one in ("", "/head", "/truths", "/workers")
         },
+        ("GET", f"{OWN}/estimates"): [*both, asked, {"params": {"cursor": "AAAA"}}],
         ("POST", f"{OWN}/inferences"): both,
         ("GET", f"{OWN}/reports"): [
             {"params": {"format": one}} for one in ("jsonl", "csv", "arrow", "mechanism", "x")

@@ -40,6 +40,7 @@ SEEN = (
     "/results/head",
     "/results/truths",
     "/results/workers",
+    "/estimates",
     "/reports",
     "/reports?format=csv",
     "/reports?format=mechanism",
@@ -47,7 +48,7 @@ SEEN = (
     "/truths?format=csv",
     "/truths?format=label-studio",
 )
-BY_A_LINK = ("", "/tasks", "/funnel", "/results", "/truths", "/truths?format=csv")
+BY_A_LINK = ("", "/tasks", "/funnel", "/estimates", "/results", "/truths", "/truths?format=csv")
 
 
 @define

@@ -74,6 +74,7 @@ ROWS = {
     ("GET", f"{OWN}/results/head"): ("open", {}, readers(409)),
     ("GET", f"{OWN}/results/truths"): ("open", {}, readers(409)),
     ("GET", f"{OWN}/results/workers"): ("open", {}, owners(409)),
+    ("GET", f"{OWN}/estimates"): ("open", {}, readers(409)),
     ("POST", f"{OWN}/inferences"): ("open", {}, owners(202)),
     ("GET", f"{OWN}/reports"): ("open", {}, owners(200)),
     ("GET", f"{OWN}/truths"): ("open", {}, readers(409)),

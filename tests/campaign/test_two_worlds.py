@@ -58,7 +58,10 @@ of its own. `all`: each observer also comes from one source, and soon uses up it
 
 REREAD = [
     OWN,
-    *(f"{OWN}/{one}" for one in ("invites", "funnel", "excluded", "results", "truths")),
+    *(
+        f"{OWN}/{one}"
+        for one in ("invites", "funnel", "excluded", "results", "truths", "estimates")
+    ),
 ]
 
 
@@ -251,7 +254,7 @@ TIMED = {
         f"GET {rest}": of_requester("GET", rest)
         for rest in (
             *("", "/tasks", "/invites", "/funnel", "/excluded", "/reports", "/truths"),
-            *("/results", "/results/head", "/results/truths", "/results/workers"),
+            *("/results", "/results/head", "/estimates", "/results/truths", "/results/workers"),
         )
     },
     "infer": of_requester("POST", "/inferences"),

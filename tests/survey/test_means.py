@@ -7,7 +7,7 @@ import pytest
 import quietcrowd as qc
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.survey import estimate_means
-from quietcrowd.survey.means import unbiased
+from quietcrowd.survey.means import UnbiasedNumbers
 
 LEVELS = qc.Ordinal(range(5))
 
@@ -53,8 +53,9 @@ def test_variances_of_sets_are_those_of_all_sets():
     labels = np.repeat(np.arange(5), 40_000)
     for level in (0, 4):
         reports = reports_of(labels[labels == level], mechanism, seed=level)
-        _, numbers, ends = unbiased(reports)
-        mean_square = ends[0 if level == 0 else 1]
+        found = UnbiasedNumbers.of(mechanism)
+        numbers = found.numbers(reports.table.values)
+        mean_square = found.ends[0 if level == 0 else 1]
         error = (numbers**2).std() / math.sqrt(len(numbers))
         assert abs((numbers**2).mean() - mean_square) < 6 * error
 

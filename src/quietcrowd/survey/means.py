@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from statistics import NormalDist
-from typing import Any, cast
+from typing import Any, Self, TypeAlias, cast
 
 import numpy as np
+import numpy.typing as npt
+from attrs import frozen
 
 from quietcrowd.answers import Answers
-from quietcrowd.domains import Interval, NumericDomain, Ordinal
+from quietcrowd.domains import Domain, Interval, NumericDomain, Ordinal
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.frames import Backend, to_native
-from quietcrowd.mechanisms.mechanism import Reports
+from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 from quietcrowd.report_domains import LabelSets, sets_with
-from quietcrowd.survey.shares import Decoder, Floats, decoder_of, has_more, table_of
+from quietcrowd.survey.shares import Decoder, Floats, decoder_for, has_more, table_of
 from quietcrowd.validation import check_proportion
 
 
@@ -59,69 +62,111 @@ def estimate_means(
     0  noise  2.33  1.32  3.48        6
     """
     check_proportion("confidence", confidence)
-    table, tasks = table_of(reports), len(table_of(reports).tasks)
-    domain, numbers, ends = unbiased(reports)
-    z = NormalDist().inv_cdf(0.5 + confidence / 2.0)
-    count, total, squares = (
-        np.bincount(table.task_codes, weights, tasks) for weights in (None, numbers, numbers**2)
-    )
-    with np.errstate(invalid="ignore"):
-        mean = total / count
-    # people at both ends of the range, z²/2 at each, as in Agresti and Coull's interval
-    size = count + z * z
-    middle = (total + z * z / 2.0 * (domain.low + domain.high)) / size
-    variance = (squares + z * z / 2.0 * sum(ends)) / size - middle**2
-    half = z * np.sqrt(np.maximum(variance, 0.0) / size)
-    columns = {
-        "task": table.tasks,
-        "mean": mean,
-        "low": np.clip(middle - half, domain.low, domain.high),
-        "high": np.clip(middle + half, domain.low, domain.high),
-        "reports": count.astype(np.int64),
-    }
+    table = table_of(reports)
+    found = _unbiased(reports)
+    sums = found.sums(table.task_codes, found.numbers(table.values), len(table.tasks))
+    columns = {"task": table.tasks, **found.means(sums, confidence)}
     return to_native(columns, backend)
 
 
-def unbiased(reports: Reports | Answers) -> tuple[Any, Floats, tuple[float, float]]:
-    """Return the domain, unbiased numbers, and their mean squares for answers at both ends."""
-    table = table_of(reports)
-    domain: Any = reports.mechanism.domain if isinstance(reports, Reports) else reports.domain
+Sums: TypeAlias = tuple[Floats, Floats, Floats]
+"""By task: the number of reports, and the sums of unbiased numbers and of their squares."""
+
+
+@frozen(kw_only=True, eq=False)
+class UnbiasedNumbers:
+    """Numbers that equal the answers on average, from reports.
+
+    Attributes
+    ----------
+    domain : Ordinal or Interval
+        The domain of the answers.
+    numbers : callable
+        Return the numbers of encoded reports.
+    ends : pair of float
+        Mean squares of the numbers for answers at both ends of the range.
+    """
+
+    domain: Any
+    numbers: Callable[[npt.NDArray[Any]], Floats]
+    ends: tuple[float, float]
+
+    @classmethod
+    def of(cls, mechanism: Mechanism, *, has_more: bool = False) -> Self:
+        """Return the numbers of a mechanism's reports; AnswerError without any.
+
+        `has_more` means that devices send more than a report for each task.
+        """
+        domain, channel, reports = mechanism.domain, mechanism.channel, mechanism.report_domain
+        if not isinstance(domain, Ordinal | Interval):
+            raise AnswerError("survey.answers-have-no-mean", domain=domain.example())
+        if mechanism.every_task or has_more:
+            raise AnswerError("survey.means-unsupported", name=mechanism.name)
+        low, high = domain.low**2, domain.high**2
+        if Decoder.of(channel) is not None:
+            decoder = decoder_for(mechanism)
+            numbers, ends = _of_levels(decoder, cast(Ordinal, domain), reports)
+        elif channel.shift is not None:
+            numbers = cast(NumericDomain, reports).numbers
+            ends = (channel.shift.variance, channel.shift.variance)
+        elif channel.bounded_distribution is not None:
+            bounded = channel.bounded_distribution
+            numbers = cast(NumericDomain, reports).numbers
+            ends = (bounded.variance(0), bounded.variance(bounded.steps))
+        else:
+            raise AnswerError("survey.means-unsupported", name=mechanism.name)
+        return cls(domain=domain, numbers=numbers, ends=(ends[0] + low, ends[1] + high))
+
+    def sums(self, codes: npt.NDArray[Any], numbers: Floats, tasks: int) -> Sums:
+        """Return the sums of numbers by task, given as codes."""
+        count = np.bincount(codes, minlength=tasks).astype(np.float64)
+        total = np.bincount(codes, numbers, tasks).astype(np.float64)
+        return count, total, np.bincount(codes, numbers**2, tasks).astype(np.float64)
+
+    def means(self, sums: Sums, confidence: float) -> dict[str, npt.NDArray[Any]]:
+        """Return columns with a row per task: mean, low, high and reports."""
+        count, total, squares = sums
+        z, domain = NormalDist().inv_cdf(0.5 + confidence / 2.0), self.domain
+        with np.errstate(invalid="ignore"):
+            mean = total / count
+        # people at both ends of the range, z²/2 at each, as in Agresti and Coull's interval
+        size = count + z * z
+        middle = (total + z * z / 2.0 * (domain.low + domain.high)) / size
+        variance = (squares + z * z / 2.0 * sum(self.ends)) / size - middle**2
+        half = z * np.sqrt(np.maximum(variance, 0.0) / size)
+        return {
+            "mean": mean,
+            "low": np.clip(middle - half, domain.low, domain.high),
+            "high": np.clip(middle + half, domain.low, domain.high),
+            "reports": count.astype(np.int64),
+        }
+
+
+def _unbiased(reports: Reports | Answers) -> UnbiasedNumbers:
+    if isinstance(reports, Reports):
+        return UnbiasedNumbers.of(reports.mechanism, has_more=has_more(reports))
+    domain: Any = reports.domain
     if not isinstance(domain, Ordinal | Interval):
         raise AnswerError("survey.answers-have-no-mean", domain=domain.example())
-    if not isinstance(reports, Reports):
-        return domain, domain.numbers(table.values), (domain.low**2, domain.high**2)
-    mechanism, channel = reports.mechanism, reports.mechanism.channel
-    counted = Decoder.of(channel)
-    if mechanism.every_task or has_more(reports):
-        raise AnswerError("survey.means-unsupported", name=mechanism.name)
-    if counted is not None:
-        decoder = decoder_of(reports)
-        numbers, ends = _numbers_of_levels(decoder, cast(Ordinal, domain), table)
-    elif channel.shift is not None:
-        numbers, ends = _numbers(table), (channel.shift.variance, channel.shift.variance)
-    elif channel.bounded_distribution is not None:
-        bounded = channel.bounded_distribution
-        numbers = _numbers(table)
-        ends = (bounded.variance(0), bounded.variance(bounded.steps))
-    else:
-        raise AnswerError("survey.means-unsupported", name=mechanism.name)
-    return domain, numbers, (ends[0] + domain.low**2, ends[1] + domain.high**2)
+    ends = (domain.low**2, domain.high**2)
+    return UnbiasedNumbers(domain=domain, numbers=domain.numbers, ends=ends)
 
 
-def _numbers(table: Answers) -> Floats:
-    return cast(NumericDomain, table.domain).numbers(table.values)
-
-
-def _numbers_of_levels(
-    decoder: Decoder, domain: Ordinal, table: Answers
-) -> tuple[Floats, tuple[float, float]]:
+def _of_levels(
+    decoder: Decoder, domain: Ordinal, reports: Domain
+) -> tuple[Callable[[npt.NDArray[Any]], Floats], tuple[float, float]]:
     """Return unbiased numbers of reports of levels, and their variances for the end levels."""
-    weights = decoder.inverse @ np.array(domain.levels, np.float64)
-    if isinstance(table.domain, LabelSets):
-        held = sets_with(table.values, len(weights), decoder.members)
-        return held @ weights, (_spread(decoder, weights, 0), _spread(decoder, weights, -1))
+    weights: Floats = decoder.inverse @ np.array(domain.levels, np.float64)
+    if isinstance(reports, LabelSets):
+
+        def of_sets(values: npt.NDArray[Any]) -> Floats:
+            held: Floats = sets_with(values, len(weights), decoder.members) @ weights
+            return held
+
+        return of_sets, (_spread(decoder, weights, 0), _spread(decoder, weights, -1))
     squares = decoder.chances[[0, -1]] @ weights**2
-    return weights[table.values], (squares[0] - domain.low**2, squares[1] - domain.high**2)
+    variances = (float(squares[0] - domain.low**2), float(squares[1] - domain.high**2))
+    return lambda values: weights[values], variances
 
 
 def _spread(decoder: Decoder, weights: Floats, answer: int) -> float:

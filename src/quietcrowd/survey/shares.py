@@ -16,7 +16,7 @@ from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.frames import Backend, to_native
 from quietcrowd.mechanisms.channels.base import Channel
-from quietcrowd.mechanisms.mechanism import Reports
+from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 from quietcrowd.report_domains import LabelSets, OrNull, sets_with
 from quietcrowd.task_options import TaskOptions
 from quietcrowd.validation import check_proportion
@@ -73,6 +73,16 @@ class Decoder:
             held, (own, other) = self.chances, self.chances[0, :2]
             squares = (held * (1 - other) ** 2 + (1 - held) * other**2) / (own - other) ** 2
         return squares
+
+    def count(
+        self, domain: Domain, codes: npt.NDArray[Any], values: npt.NDArray[Any], tasks: int
+    ) -> Counts:
+        """Count reports of a domain by task, given as codes; shape (tasks, counts)."""
+        size = self.chances.shape[1]
+        if not isinstance(domain, LabelSets):
+            return _count(codes, values, (tasks, size))
+        held = sets_with(values, size, self.members)
+        return np.stack([np.bincount(codes[one], minlength=tasks) for one in held.T], axis=1)
 
     def shares(self, counts: Counts) -> Floats:
         """Return unbiased shares of answers, shape (tasks, answers), from counts of each task.
@@ -183,15 +193,9 @@ class _Part:
     def of(cls, reports: Reports | Answers) -> Self:
         """Count the reports, or answers, on all tasks."""
         table, decoder = table_of(reports), decoder_of(reports)
-        answers, size = decoder.chances.shape
-        codes, tasks = table.task_codes, len(table.tasks)
-        if isinstance(table.domain, LabelSets):
-            held = sets_with(table.values, size, decoder.members)
-            each = [np.bincount(codes[one], minlength=tasks) for one in held.T]
-            counts = np.stack(each, axis=1)
-        else:
-            counts = _count(codes, table.values, (tasks, size))
-        labels = np.tile(np.arange(answers), (tasks, 1))
+        tasks = len(table.tasks)
+        counts = decoder.count(table.domain, table.task_codes, table.values, tasks)
+        labels = np.tile(np.arange(len(decoder.chances)), (tasks, 1))
         return cls(decoder=decoder, tasks=np.arange(tasks), counts=counts, labels=labels)
 
     def columns(self, confidence: float) -> dict[str, npt.NDArray[Any]]:
@@ -256,9 +260,17 @@ def decoder_of(reports: Reports | Answers) -> Decoder:
         if not isinstance(reports.domain, FiniteDomain):
             raise AnswerError("survey.numbers-have-no-shares", domain=reports.domain.example())
         return Decoder(chances=np.eye(reports.domain.size))
-    found = None if has_more(reports) else Decoder.of(reports.mechanism.channel)
+    return decoder_for(reports.mechanism, has_more=has_more(reports))
+
+
+def decoder_for(mechanism: Mechanism, *, has_more: bool = False) -> Decoder:
+    """Return the decoder of a mechanism with counted reports; AnswerError for others.
+
+    `has_more` means that devices send more than a report for each task.
+    """
+    found = None if has_more else Decoder.of(mechanism.channel)
     if found is None or not found.has_signal:
-        raise AnswerError("survey.shares-unsupported", name=reports.mechanism.name)
+        raise AnswerError("survey.shares-unsupported", name=mechanism.name)
     return found
 
 

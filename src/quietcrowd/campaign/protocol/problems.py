@@ -24,6 +24,7 @@ PROBLEMS: Mapping[str, tuple[int, str]] = {
     "excluded-many": (409, "The campaign excludes the maximum number of workers"),
     "full": (409, "The campaign is full"),
     "mechanism-removed": (409, "The campaign's mechanism was removed from this version"),
+    "goal-shares": (409, "The goal of the campaign is shares, and truths are not shown"),
     "held-back": (409, "Reports are not available while the campaign is open"),
     "no-results": (409, "There are no results yet"),
     "not-ready": (409, "The draft cannot be opened"),

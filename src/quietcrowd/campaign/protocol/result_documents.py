@@ -1,8 +1,10 @@
 """Documents of results."""
 
+from typing import Any
+
 from pydantic import BaseModel, Field
 
-from quietcrowd.campaign.protocol.fields import Hash, Id, JsonObject
+from quietcrowd.campaign.protocol.fields import Goal, Hash, Id, JsonObject
 
 
 class Agreement(BaseModel):
@@ -64,6 +66,9 @@ class _Found(BaseModel):
         default=[],
         description="Workers excluded by the requester; the results use none of their reports.",
     )
+    no_estimates: str | None = Field(
+        default=None, description="Reason why there are no estimated shares or means."
+    )
     privacy: Spent | None
     agreement: Agreement | None
     warnings: list[Caution]
@@ -96,6 +101,61 @@ class Results(_Found):
         "numbers weight, depending on the method; reports; losses: answer_epsilon, total_epsilon, "
         "and their tails answer_tail, total_tail."
     )
+
+
+class EstimatedShare(BaseModel):
+    """The estimated share of people with one answer to a question."""
+
+    task: str
+    label: Any = Field(description="The answer; null: no answer, if that is randomized, too.")
+    share: float | None = Field(
+        description="It may be below 0 or above 1; null without reports. `low` and `high` may not."
+    )
+    low: float
+    high: float
+    reports: int
+
+
+class Bar(BaseModel):
+    """The estimated share of people with an answer from one edge to the other."""
+
+    low_edge: float
+    high_edge: float
+    share: float | None
+    low: float
+    high: float
+
+
+class EstimatedMean(BaseModel):
+    """The estimated mean answer to a question with levels or numbers."""
+
+    task: str
+    mean: float | None = Field(description="Null without reports.")
+    low: float
+    high: float
+    reports: int
+    histogram: list[Bar] | None = Field(
+        description="A bar per level; null for numbers, whose noise leaves their shares open."
+    )
+
+
+class EstimatePage(BaseModel):
+    """A page of estimates, from the reports that are shown."""
+
+    goal: Goal
+    confidence: float = Field(
+        description="Fraction of intervals that hold the share, or the mean, in the population of "
+        "which the workers are a random sample."
+    )
+    shown: int = Field(description="Number of workers whose reports are shown.")
+    reports: int
+    items: list[EstimatedShare | EstimatedMean] = Field(
+        description="All answers of a question are on one page. A question with labels has an item "
+        "per possible answer, one with levels or numbers has one item."
+    )
+    why_none: str | None = Field(description="Reason why there are none.")
+    warnings: list[Caution] = Field(description="Reasons why estimates may be misleading.")
+    next_cursor: str | None
 
 
 class Requested(BaseModel):

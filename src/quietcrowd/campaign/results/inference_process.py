@@ -20,6 +20,7 @@ import numpy.typing as npt
 from attrs import define, evolve, field
 from sqlalchemy import Connection, select
 
+from quietcrowd.campaign.results.estimates import estimate
 from quietcrowd.campaign.results.filed_reports import FiledReports, file_stored
 from quietcrowd.campaign.results.large_campaigns import LargeCampaigns, work_folder
 from quietcrowd.campaign.results.report_blocks import marks_reports
@@ -164,6 +165,7 @@ class Inferrer:
         before, start = self._earlier.pop(row.id, (None, None))
         if before != (row.withdrawals, row.exclusions, method):
             start = None
+        estimates = estimate(stored.independent, wanted.questions, wanted.names, wanted.copies)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", QuietcrowdWarning)
             try:
@@ -179,6 +181,7 @@ class Inferrer:
                     participants=len(rows.per_worker),
                     excluded=left_out.workers,
                     reason=str(error),
+                    estimates=estimates,
                 )
         while len(self._earlier) >= _CACHED:
             self._earlier.pop(next(iter(self._earlier)))
@@ -197,7 +200,7 @@ class Inferrer:
             excluded=left_out.workers,
             open_to_all=row.join_mode == "open",
         )
-        return evolve(made, aims=aims)
+        return evolve(made, aims=aims, estimates=estimates)
 
     def _write(self, row: Any, left_out: LeftOut, findings: Findings) -> bool:
         provenance = Provenance(

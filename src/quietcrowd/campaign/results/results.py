@@ -14,10 +14,11 @@ from itertools import islice
 from tempfile import SpooledTemporaryFile
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 from sqlalchemy import Connection, func, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 
+from quietcrowd.campaign.results.estimates import Estimates
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.exclusions import names_in_force
 from quietcrowd.campaign.store.releases import (
@@ -28,11 +29,13 @@ from quietcrowd.campaign.store.releases import (
 )
 from quietcrowd.campaign.store.result_pages import (
     AIMS,
+    ESTIMATES,
     FOR_OLDER,
     KINDS,
     PAGE_ROWS,
     ResultPage,
     are_paged,
+    have_estimates,
     put_pages,
 )
 
@@ -43,25 +46,32 @@ _IN_MEMORY = 16 * 2**20  # bytes of pages in memory; more go to an unnamed tempo
 class Findings:
     """Results of an inference, JSON-ready; ``method`` in the `head` is None if it failed.
 
-    `truths` and `workers` can be read once. `aims` come from `task_aims`.
+    `truths`, `workers` and `estimates` can be read once. `aims` come from `task_aims`.
     """
 
     head: Mapping[str, Any]
     truths: Iterable[Mapping[str, Any]]
     workers: Iterable[Mapping[str, Any]]
+    estimates: Estimates = field(factory=Estimates)
     aims: Iterable[Mapping[str, Any]] = ()
 
     @contextmanager
     def in_pages(self, folder: str | None = None) -> Iterator[PagedFindings]:
         """Provide the pages within a context; one is in memory at a time, many in `folder`."""
-        head = _as_json(self.head)
+        head = _as_json({**self.head, "no_estimates": self.estimates.why_none})
         digest, counts = hashlib.sha256(head.encode()), dict.fromkeys(KINDS, 0)
         with SpooledTemporaryFile(_IN_MEMORY, dir=folder) as file:
-            for kind in (*KINDS, AIMS):
-                rows, number = iter(getattr(self, kind)), 0
-                while (page := list(islice(rows, PAGE_ROWS))) or (kind in KINDS and not number):
+            each = self.estimates.per_question
+            sizes = {ESTIMATES: max(1, PAGE_ROWS // each) * each}  # whole questions
+            of_kinds = {
+                **{kind: iter(getattr(self, kind)) for kind in (*KINDS, AIMS)},
+                ESTIMATES: iter(self.estimates.rows),
+            }
+            for kind, rows in of_kinds.items():
+                number, most = 0, sizes.get(kind, PAGE_ROWS)
+                while (page := list(islice(rows, most))) or (kind in KINDS and not number):
                     line = f"{kind} {_as_json(page)}\n".encode()
-                    if kind in KINDS:  # aims are private, so the ETag must not depend on them
+                    if kind != AIMS:  # aims are private, so the ETag must not depend on them
                         digest.update(line)
                     file.write(line)
                     number += len(page)
@@ -139,6 +149,7 @@ def write_results(connection: Connection, provenance: Provenance, found: PagedFi
         "etag": found.etag,
         "snapshot": FOR_OLDER,
         "pages_etag": found.etag,
+        "estimates_etag": found.etag,
         "head": found.head,
         **found.counts,
     }
@@ -176,6 +187,7 @@ def _put(connection: Connection, row: Mapping[str, Any], *, failed: bool) -> boo
             held.method.is_distinct_from(new.method),
             held.exclusions != new.exclusions,
             held.etag.is_distinct_from(held.pages_etag),
+            held.etag.is_distinct_from(held.estimates_etag),
         ),
     )
     return connection.execute(put.returning(held.campaign_id)).one_or_none() is not None
@@ -184,7 +196,7 @@ def _put(connection: Connection, row: Mapping[str, Any], *, failed: bool) -> boo
 def outdated_campaigns(connection: Connection) -> list[bytes]:
     """Return campaigns with results that are missing or computed from another state."""
     campaign, inference = tables.campaign.c, tables.inference.c
-    mine = (inference.campaign_id == campaign.id) & are_paged()
+    mine = (inference.campaign_id == campaign.id) & are_paged() & have_estimates()
     wanted = (
         select(campaign.id)
         .select_from(tables.campaign.outerjoin(tables.inference, mine))
@@ -231,7 +243,7 @@ def is_fixed(connection: Connection, campaign: Any) -> bool:
         return True
     held = tables.inference
     found = connection.execute(
-        select(held).where(held.c.campaign_id == campaign.id, are_paged())
+        select(held).where(held.c.campaign_id == campaign.id, are_paged(), have_estimates())
     ).one_or_none()
     now = (
         campaign.shown_reports,
@@ -276,7 +288,13 @@ def _reporting(connection: Connection, campaign: Any) -> int:
 
 
 def failed_findings(
-    *, config_hash: str, reports: int, participants: int, reason: str, excluded: Sequence[str] = ()
+    *,
+    config_hash: str,
+    reports: int,
+    participants: int,
+    reason: str,
+    excluded: Sequence[str] = (),
+    estimates: Estimates | None = None,
 ) -> Findings:
     """Return the results of a failed inference."""
     return Findings(
@@ -294,4 +312,5 @@ def failed_findings(
         },
         truths=(),
         workers=(),
+        estimates=Estimates(why_none=reason) if estimates is None else estimates,
     )

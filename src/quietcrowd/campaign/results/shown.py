@@ -41,6 +41,7 @@ class ShownResults:
     counts: dict[str, int]
     kinds: Collection[str]
     first: Sequence[ResultPage]
+    has_estimates: bool = False
     names_workers: bool = True
 
     @classmethod
@@ -53,12 +54,13 @@ class ShownResults:
             select(table).where(table.c.campaign_id == campaign.id, are_paged())
         ).one_or_none()
         if found is None:
-            raise ProblemError("no-results", _why_none(campaign))
+            raise ProblemError("no-results", why_none(campaign))
         return cls(
             database=database,
             campaign=campaign.id,
             etag=found.etag,
             head=found.head,
+            has_estimates=found.estimates_etag == found.etag,
             counts={kind: getattr(found, kind) for kind in KINDS},
             kinds=kinds,
             first=read_pages(connection, campaign.id, kinds, _FIRST, _AT_ONCE),
@@ -126,7 +128,7 @@ class ShownResults:
             raise ProblemError("results-changed", "Read the new results from the start.")
 
 
-def _why_none(campaign: Any) -> str:
+def why_none(campaign: Any) -> str:
     """Explain why a campaign has no results, using only what its requester knows anyway."""
     if campaign.state == "closed" and campaign.retention_days and campaign.delete_at is None:
         return (

@@ -1,4 +1,4 @@
-"""Result pages: truths and workers, in a limited number of rows per page.
+"""Result pages: truths, workers and estimates, in a limited number of rows per page.
 
 A campaign has one set of pages, replaced in the transaction that replaces the head. Readers check
 the ETag in the transaction that reads a page, so all pages are of one set. Servers before revision
@@ -16,6 +16,9 @@ from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import insert_rows
 
 KINDS = ("truths", "workers")  # kinds of pages, in the order in which all are read
+
+ESTIMATES = "estimates"
+"""A kind of page: shares of answers, or means. Older servers do not write it."""
 
 AIMS = "aims"
 """An internal kind of page: target counts for the assignment of tasks, computed with the results.
@@ -63,6 +66,12 @@ def are_paged() -> ColumnElement[bool]:
     return held.etag == held.pages_etag
 
 
+def have_estimates() -> ColumnElement[bool]:
+    """Return the SQL condition that the pages of a row include those of its estimates."""
+    held = tables.inference.c
+    return held.etag == held.estimates_etag
+
+
 def put_pages(connection: Connection, campaign: bytes, pages: Iterable[ResultPage]) -> None:
     """Replace all pages of a campaign, in the transaction that writes the head."""
     table = tables.result_page
@@ -83,6 +92,15 @@ def read_page(connection: Connection, campaign: bytes, kind: str, number: int) -
         page.campaign_id == campaign, page.kind == kind, page.number == number
     )
     return connection.scalar(wanted) or "[]"
+
+
+def has_page(connection: Connection, campaign: bytes, kind: str, number: int) -> bool:
+    """Return whether there is a page."""
+    page = tables.result_page.c
+    wanted = select(page.number).where(
+        page.campaign_id == campaign, page.kind == kind, page.number == number
+    )
+    return connection.scalar(wanted) is not None
 
 
 def read_pages(

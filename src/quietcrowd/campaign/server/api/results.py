@@ -40,9 +40,20 @@ router = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}", tags=["results"])
 
 exports = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}", tags=["exports"])
 
-_ETAG, _NUMBER = 16, 4  # bytes of a cursor: the ETag of the results, and the number of the page
-_KNOWN = Annotated[str | None, Header(max_length=1_000)]
-_SAID: dict[int | str, dict[str, Any]] = {304: {"description": "Nothing has changed"}}
+ETAG_BYTES, NUMBER_BYTES = (
+    16,
+    4,
+)  # bytes of a cursor: the ETag of the results, and the number of the page
+Known = Annotated[str | None, Header(max_length=1_000)]
+UNCHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "Nothing has changed"}}
+
+
+def require_truths(campaign: Any) -> None:
+    """Raise ProblemError if a campaign shows neither truths nor the quality of workers."""
+    if campaign.goal == "shares":
+        raise ProblemError(
+            "goal-shares", "Read estimates, or change the goal of the campaign to truths."
+        )
 
 
 def results_for(
@@ -53,6 +64,7 @@ def results_for(
     kinds: Collection[str] = (),
 ) -> ShownResults:
     """Return the latest results of a campaign that the reader may see."""
+    require_truths(campaign)
     wanted = [kind for kind in kinds if kind != "workers" or reader.sees_workers]
     found = ShownResults.read(service.database, connection, campaign, wanted)
     return found if reader.sees_workers else found.without_workers()
@@ -74,12 +86,12 @@ class ResultQuery(BaseModel):
     response_model=None,
     responses={
         200: {"model": ResultHead},
-        **_SAID,
-        **documented("credential", "not-found", "no-results"),
+        **UNCHANGED,
+        **documented("credential", "not-found", "no-results", "goal-shares"),
     },
 )
 def read_head(
-    campaign: Id, reader: ReaderOf, service: ServiceOf, if_none_match: _KNOWN = None
+    campaign: Id, reader: ReaderOf, service: ServiceOf, if_none_match: Known = None
 ) -> Response:
     """Return the latest results without their rows, and the numbers of rows.
 
@@ -96,8 +108,8 @@ def read_head(
 
 _PAGE: dict[int | str, dict[str, Any]] = {
     200: {"model": ResultRows},
-    **_SAID,
-    **documented("credential", "not-found", "no-results", "results-changed"),
+    **UNCHANGED,
+    **documented("credential", "not-found", "no-results", "results-changed", "goal-shares"),
 }
 
 
@@ -107,7 +119,7 @@ def read_truths(
     reader: ReaderOf,
     service: ServiceOf,
     page: Annotated[ResultQuery, Query()],
-    if_none_match: _KNOWN = None,
+    if_none_match: Known = None,
 ) -> Response:
     """Return a page of truths. It is rejected if the results have changed since the first page."""
     return _page("truths", campaign, reader, service, page.cursor, if_none_match)
@@ -119,7 +131,7 @@ def read_workers(
     requester: Requester,
     service: ServiceOf,
     page: Annotated[ResultQuery, Query()],
-    if_none_match: _KNOWN = None,
+    if_none_match: Known = None,
 ) -> Response:
     """Return a page of workers. It is rejected if the results have changed since the first page."""
     return _page(
@@ -135,19 +147,19 @@ def _page(
     cursor: str | None,
     if_none_match: str | None,
 ) -> Response:
-    place = read_cursor(cursor, _ETAG + _NUMBER)
-    number = int.from_bytes(place[_ETAG:])
+    place = read_cursor(cursor, ETAG_BYTES + NUMBER_BYTES)
+    number = int.from_bytes(place[ETAG_BYTES:])
     with service.database.read() as connection:
         row = reader.campaign(connection, campaign)
         found = results_for(reader, service, connection, row)
-        if place and place[:_ETAG].hex() != found.etag:
+        if place and place[:ETAG_BYTES].hex() != found.etag:
             raise ProblemError(
                 "results-changed", "The results have changed: start with the first page again."
             )
         if known_already(found.tag, if_none_match):
             return not_modified(found.tag)
         content, more = found.page(connection, kind, number)
-    place = bytes.fromhex(found.etag) + (number + more).to_bytes(_NUMBER)
+    place = bytes.fromhex(found.etag) + (number + more).to_bytes(NUMBER_BYTES)
     further = write_cursor(place) if more else None
     return Response(
         f'{{"items":{content},"next_cursor":{json.dumps(further)}}}',
@@ -164,12 +176,12 @@ _TEXT = {"schema": {"type": "string"}}
     response_model=None,
     responses={
         200: {"model": Results},
-        **_SAID,
-        **documented("credential", "not-found", "no-results"),
+        **UNCHANGED,
+        **documented("credential", "not-found", "no-results", "goal-shares"),
     },
 )
 def read_results(
-    campaign: Id, reader: ReaderOf, service: ServiceOf, if_none_match: _KNOWN = None
+    campaign: Id, reader: ReaderOf, service: ServiceOf, if_none_match: Known = None
 ) -> Response:
     """Return the results of the latest inference, which may not include the latest changes.
 
@@ -274,7 +286,7 @@ def export_reports(
                 "application/json": {"schema": {"type": "array"}},
             },
         },
-        **documented("credential", "not-found", "no-results"),
+        **documented("credential", "not-found", "no-results", "goal-shares"),
     },
 )
 def export_truths(
@@ -283,6 +295,7 @@ def export_truths(
     """Return the truths of the latest inference as a file."""
     with service.database.read() as connection:
         row = reader.campaign(connection, campaign)
+        require_truths(row)
         found = ShownResults.read(service.database, connection, row, ("truths",))
     export = TruthExport(campaign=row, found=found)
     streams = {
