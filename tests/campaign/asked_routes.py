@@ -179,9 +179,10 @@ def rows(past: Past, me: Observer) -> dict[tuple[str, str], list[dict]]:
 
 
 PAGES = (
-    *("/", "/dashboard", "/dashboard/", "/dashboard/plan", "/dashboard/{campaign}"),
+    *("/", "/dashboard", "/dashboard/", "/dashboard/{campaign}"),
+    "/dashboard/preview/j/{campaign}",
     *("/j/service_worker.js", "/worker/manifest.json", "/worker/saved.html", "/worker/{path}"),
-    "/web/dashboard/{name}",
+    "/web/studio/{name}",
 )
 
 

@@ -18,7 +18,7 @@ from quietcrowd.campaign.server.settings import Settings
 ON_SQLITE_ALONE = (
     "test_client",
     "test_contract",
-    "test_dashboard_in_browser",
+    "test_studio_in_browser",
     "test_first_screen",
     "test_cross_origin",
     "test_gate",

@@ -208,13 +208,16 @@ class WorkerWithKeyboard(WorkerInBrowser):
 
 
 def _is_last_of_a_look(response):
-    """Return whether the dashboard waits for nothing more: rows follow where there are any."""
+    """Return whether the studio waits for nothing more: rows follow where there are any."""
     no_rows = response.url.endswith("/results/head") and response.status != 200
-    return no_rows or response.url.endswith("/results/workers")
+    return no_rows or response.url.endswith("/excluded")
+
+
+_ARRIVED = re.compile("^(Campaigns|Results|What do you want to ask.)$")
 
 
 class RequesterInBrowser(Person):
-    """A requester at the dashboard."""
+    """A requester at the studio."""
 
     def open(self, url, campaign, key):
         """Show a campaign, or, without one, the list of all."""
@@ -224,7 +227,7 @@ class RequesterInBrowser(Person):
     def give(self, key):
         """Type a key where it is asked for."""
         self.field.fill(key)
-        self.press("Open")
+        self.press("Sign in")
         return self.arrived()
 
     @property
@@ -237,9 +240,16 @@ class RequesterInBrowser(Person):
         self.page.goto(link)
         return self.arrived()
 
+    def go(self, name, heading=None):
+        """Follow a link to another screen, and wait for its heading."""
+        self.page.get_by_role("link", name=name, exact=True).click()
+        self.heading(heading or name)
+
     def arrived(self):
-        """Wait for a campaign, the list of all, or the form of a plan."""
-        self.page.locator("#list, #campaign, #plan").filter(visible=True).wait_for()
+        """Wait for the list, or for a campaign and the first look at its results."""
+        self.page.get_by_role("heading", level=1, name=_ARRIVED).wait_for()
+        if self.title == "Results":
+            self.page.get_by_text("live", exact=True).wait_for()
         return self
 
     def look_again(self):
@@ -251,17 +261,8 @@ class RequesterInBrowser(Person):
 
     def count(self, name):
         """Return one of the numbers below the title."""
-        term = self.page.locator("dl.counts div").filter(has_text=name)
-        return int(term.get_by_role("definition").inner_text())
-
-    def fill(self, name, text):
-        """Write into a field of the form of a plan."""
-        self.page.get_by_role("textbox", name=name, exact=True).fill(text)
-
-    def make_plan(self):
-        """Send the form of a plan, and wait for what comes of it."""
-        self.press("Plan")
-        self.page.get_by_text(re.compile("^Planned: ")).wait_for()
+        card = self.page.locator("#funnel > div").filter(has_text=name)
+        return int(card.locator(".big").inner_text())
 
     def table(self, name):
         """Return the rows of a table: texts."""

@@ -233,52 +233,36 @@ def saved(studio, worker):
     file.unlink()
 
 
-def dashboards(studio, requester):
-    """Show what a requester sees."""
+def entrances(studio, requester):
+    """Show what a requester sees first: the key, the list, a link."""
     server, key = studio.desk.server.url, studio.desk.key
     requester.page.goto(f"{server}/dashboard/{studio.labels}")
-    requester.heading("Dashboard")
-    studio.take(requester, "dashboard-1-key")
+    requester.heading("Sign in")
+    studio.take(requester, "studio-01-key")
     requester.page.goto(f"{server}/#k={key}")
     requester.alert()
-    studio.take(requester, "dashboard-5-key-in-the-address")
+    studio.take(requester, "studio-02-key-in-the-address")
     requester.give(key)
-    studio.take(requester, "dashboard-6-list")
+    studio.take(requester, "studio-03-list")
     requester.follow(studio.desk.dashboard(studio.labels))
-    requester.page.get_by_text("live", exact=True).wait_for()
     requester.page.get_by_text("Which bird sings in recording 2?").wait_for()
-    studio.take(requester, "dashboard-7-by-a-link")
-    for place, campaign in enumerate((studio.labels, studio.numbers, studio.levels), start=2):
+    studio.take(requester, "studio-04-by-a-link")
+
+
+def campaigns_in_studio(studio, requester):
+    """Show the parts of campaigns that were opened."""
+    server, key = studio.desk.server.url, studio.desk.key
+    for place, campaign in enumerate((studio.numbers, studio.levels, studio.labels), start=5):
         requester.open(server, campaign, key)
-        requester.page.get_by_text("live", exact=True).wait_for()
-        studio.take(requester, f"dashboard-{place}")
-
-
-def plans(studio, requester):
-    """Plan a campaign of labels, and one like that of numbers; see a mistake told at its field."""
-    requester.open(studio.desk.server.url, "plan", studio.desk.key)
-    requester.heading("Plan a campaign")
-    studio.take(requester, "dashboard-8-plan")
-    for name, text in (("Tasks", "100"), ("Workers", "20, 50, 100"), ("Labels", "no, yes")):
-        requester.fill(name, text)
-    requester.fill("Answers per worker", "20")
-    requester.fill("Target error", "0.2")
-    requester.make_plan()
-    requester.page.get_by_role("button", name="one-layer").nth(2).click()
-    studio.take(requester, "dashboard-9-planned")
-    requester.fill("Tasks", "0")
-    requester.press("Plan")
-    requester.alert()
-    studio.take(requester, "dashboard-10-mistake")
-    requester.open(studio.desk.server.url, studio.numbers, studio.desk.key)
-    requester.press("Plan the error at another ε")
-    requester.heading("Plan a campaign")
-    requester.fill("Tasks", "60")
-    requester.fill("Workers", "30")
-    requester.fill("Unit", "°C")
-    requester.make_plan()
-    requester.page.get_by_text("Assumptions about the crowd").click()
-    studio.take(requester, "dashboard-11-planned-numbers")
+        studio.take(requester, f"studio-0{place}-results")
+    requester.go("Act")
+    studio.take(requester, "studio-11-act")
+    requester.press("Delete…")
+    requester.page.get_by_label("Type its title to confirm").wait_for()
+    studio.take(requester, "studio-12-delete")
+    requester.press("Cancel")
+    requester.go("Privacy")
+    studio.take(requester, "studio-13-privacy")
 
 
 SCENES = (
@@ -287,7 +271,7 @@ SCENES = (
     (WorkerInBrowser, (ends,)),
     (WorkerInBrowser, (not_started,)),
     (WorkerInBrowser, (saved,)),
-    (RequesterInBrowser, (dashboards, plans)),
+    (RequesterInBrowser, (entrances, campaigns_in_studio)),
 )
 
 

@@ -3,13 +3,14 @@ import hashlib
 
 import pytest
 
-from quietcrowd.campaign.web.files import DASHBOARD, WORKER, fill, html_file, policy_hash
+from quietcrowd.campaign.web.files import STUDIO, WORKER, fill, html_file, policy_hash
 
 
 def test_files_of_a_page_lie_in_folders():
     assert {"index.html", "page/main.js", "messages/en.json", "worker.css"} <= WORKER.keys()
     assert list(WORKER) == sorted(WORKER)
-    assert DASHBOARD["index.html"].media_type == "text/html; charset=utf-8"
+    assert STUDIO["index.html"].media_type == "text/html; charset=utf-8"
+    assert STUDIO["qr.js"] is WORKER["page/qr.js"]
 
 
 def test_hashes_are_those_of_browsers():

@@ -13,6 +13,7 @@ from sqlalchemy.exc import OperationalError
 from tests.campaign.people import PLAIN, check_problem, documented_paths
 from tests.campaign.waiting import LONG
 
+from quietcrowd.campaign.web.preview_page import PREVIEW_PAGE, PREVIEW_POLICY
 from quietcrowd.campaign.web.worker_page import (
     MANIFEST,
     SERVED,
@@ -22,7 +23,7 @@ from quietcrowd.campaign.web.worker_page import (
 )
 
 CAMPAIGN = "0123456789abcdef" * 2
-FILES = sorted(file.name for file in (files("quietcrowd.campaign.web") / "dashboard").iterdir())
+FILES = sorted(file.name for file in (files("quietcrowd.campaign.web") / "studio").iterdir())
 WORKER = Path(str(files("quietcrowd.campaign.web") / "worker"))
 KINDS = {
     "css": "text/css",
@@ -30,6 +31,7 @@ KINDS = {
     "js": "text/javascript",
     "json": "application/json",
 }
+POLICY = "content-security-policy"
 HEADERS = {
     "cache-control": "no-store",
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -43,10 +45,10 @@ HEADERS = {
 }
 
 
-STORED = ("/web/dashboard/main.js", "/worker/page.js")
+STORED = ("/web/studio/main.js", "/worker/page.js")
 
 
-def test_the_dashboard_is_the_same_for_all_campaigns(server):
+def test_the_studio_is_the_same_for_all_campaigns(server):
     page = httpx.get(f"{server.url}/dashboard/{CAMPAIGN}", verify=PLAIN, timeout=LONG)
     assert page.status_code == 200
     assert page.headers["content-type"] == "text/html; charset=utf-8"
@@ -57,7 +59,7 @@ def test_the_dashboard_is_the_same_for_all_campaigns(server):
 
 
 @pytest.mark.parametrize("path", ["/", "/dashboard", "/dashboard/"])
-def test_addresses_without_a_campaign_lead_to_the_dashboard(server, path):
+def test_addresses_without_a_campaign_lead_to_the_studio(server, path):
     page = httpx.get(f"{server.url}{path}", follow_redirects=True, verify=PLAIN, timeout=LONG)
     assert (page.status_code, page.url.path) == (200, "/dashboard/")
     assert (
@@ -66,6 +68,18 @@ def test_addresses_without_a_campaign_lead_to_the_dashboard(server, path):
     )
     steps = [answer.headers["location"] for answer in page.history]
     assert steps == ([] if path == "/dashboard/" else ["dashboard/"])  # below any address
+
+
+def test_a_preview_may_request_nothing_and_only_the_studio_frames_it(server):
+    page = httpx.get(f"{server.url}/dashboard/preview/j/{CAMPAIGN}", verify=PLAIN, timeout=LONG)
+    assert page.content == PREVIEW_PAGE.content
+    policy = page.headers[POLICY]
+    assert policy == PREVIEW_POLICY
+    assert "connect-src" not in policy
+    for part in ("default-src 'none'", "frame-ancestors 'self'", "sandbox allow-scripts"):
+        assert part in policy.split("; ")
+    for name in ("indexedDB", "fetch("):
+        assert name not in page.text
 
 
 def test_the_page_for_workers_is_the_same_for_all_campaigns(desk, server):
@@ -123,7 +137,7 @@ def test_a_worker_loads_one_script_and_one_style_sheet():
 COMPRESSED = [f"j/{'0' * 32}", "worker/manifest.json", f"dashboard/{CAMPAIGN}", *SERVED]
 
 
-@pytest.mark.parametrize("path", [*COMPRESSED, "web/dashboard/main.js"])
+@pytest.mark.parametrize("path", [*COMPRESSED, "web/studio/main.js"])
 @pytest.mark.parametrize(
     "accepted", ["gzip", "br, GZIP", "zstd;q=1.0, gzip;q=0.5", "gzip ; q=0.001"]
 )
@@ -166,7 +180,7 @@ def test_every_header_is_answered(server, accepted):
     assert sent.content == SERVED["worker/worker.css"].content
 
 
-@pytest.mark.parametrize("path", ["worker/page.js", "web/dashboard/main.js"])
+@pytest.mark.parametrize("path", ["worker/page.js", "web/studio/main.js"])
 def test_a_file_that_a_browser_has_is_not_sent_again(server, path):
     def ask(accepted, known=""):
         headers = {"Accept-Encoding": accepted, "If-None-Match": known}
@@ -241,7 +255,7 @@ def test_a_server_that_knows_its_address_writes_that_one(server, monkeypatch):
 @pytest.mark.parametrize(
     "path",
     [
-        *(f"/j/{CAMPAIGN}", "/j/secret", f"/dashboard/{CAMPAIGN}", "/web/dashboard/main.js"),
+        *(f"/j/{CAMPAIGN}", "/j/secret", f"/dashboard/{CAMPAIGN}", "/web/studio/main.js"),
         *("/worker/page.js", "/worker/manifest.json", "/worker/saved.html"),
         *("/j/service_worker.js", "/worker/secret"),
     ],
@@ -257,8 +271,8 @@ def test_a_query_is_refused_in_words_and_not_repeated(server, path):
 
 @pytest.mark.parametrize("name", FILES)
 def test_files_of_a_page_are_those_of_the_package(server, name):
-    found = httpx.get(f"{server.url}/web/dashboard/{name}", verify=PLAIN, timeout=LONG)
-    assert found.content == (files("quietcrowd.campaign.web") / "dashboard" / name).read_bytes()
+    found = httpx.get(f"{server.url}/web/studio/{name}", verify=PLAIN, timeout=LONG)
+    assert found.content == (files("quietcrowd.campaign.web") / "studio" / name).read_bytes()
     assert found.headers["content-type"] == f"{KINDS[name.rpartition('.')[2]]}; charset=utf-8"
 
 
@@ -266,7 +280,7 @@ def test_files_of_a_page_are_those_of_the_package(server, name):
     "path",
     [
         f"/dashboard/{CAMPAIGN}",
-        "/web/dashboard/main.js",
+        "/web/studio/main.js",
         "/web/nothing/main.js",
         "/worker/page.js",
         "/worker/manifest.json",
@@ -277,6 +291,11 @@ def test_files_of_a_page_are_those_of_the_package(server, name):
 def test_a_browser_is_told_to_load_nothing_from_elsewhere(server, path):
     headers = httpx.get(f"{server.url}{path}", verify=PLAIN, timeout=LONG).headers
     expected = HEADERS | ({"cache-control": "no-cache"} if path in STORED else {})
+    if path.startswith("/dashboard/"):
+        usual = HEADERS[POLICY]
+        expected[POLICY] = usual.replace(
+            "connect-src 'self'; ", "connect-src 'self'; frame-src 'self'; "
+        )
     assert {name: headers.get(name) for name in HEADERS} == expected
     assert "set-cookie" not in headers
     assert "server" not in headers
@@ -285,20 +304,20 @@ def test_a_browser_is_told_to_load_nothing_from_elsewhere(server, path):
 @pytest.mark.parametrize(
     "path",
     [
-        "/web/dashboard/none.js",
+        "/web/studio/none.js",
         "/web/none/main.js",
-        "/web/dashboard/",
-        "/web/dashboard",
+        "/web/studio/",
+        "/web/studio",
         "/web/",
-        "/web/dashboard/../pages.py",
-        "/web/dashboard/..%2fpages.py",
-        "/web/dashboard/%2e%2e/pages.py",
+        "/web/studio/../pages.py",
+        "/web/studio/..%2fpages.py",
+        "/web/studio/%2e%2e/pages.py",
         "/web/%2e%2e/server.py",
         "/web/../server.py",
-        "/web/dashboard//etc/passwd",
-        "/web/dashboard/%2fetc%2fpasswd",
-        "/web/dashboard/main.js%00.css",
-        "/web/dashboard/..",
+        "/web/studio//etc/passwd",
+        "/web/studio/%2fetc%2fpasswd",
+        "/web/studio/main.js%00.css",
+        "/web/studio/..",
         "/dashboard//",
         f"/dashboard/{CAMPAIGN}/",
         f"/dashboard/{CAMPAIGN}/main.js",

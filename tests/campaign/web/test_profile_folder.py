@@ -89,7 +89,7 @@ def test_a_requester_leaves_no_key_and_no_token(browser, desk, campaign, tmp_pat
     with visit(browser, tmp_path, RequesterInBrowser, code) as requester:
         page = requester.page
         requester.open(desk.server.url, "", desk.key)
-        requester.press("Birds in a profile")
+        requester.go("Birds in a profile", "Results")
         page.get_by_text("Is it 1?").wait_for()
         with page.expect_download():
             requester.press("Truths, CSV")

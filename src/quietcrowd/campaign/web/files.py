@@ -83,6 +83,10 @@ def _read_files(page: str) -> Mapping[str, PageFile]:
     return dict(sorted(_walk(files(__package__) / page)))
 
 
-DASHBOARD = _read_files("dashboard")
 WORKER = _read_files("worker")
+PREVIEW = _read_files("preview")
+STUDIO = {
+    **_read_files("studio"),
+    **{name: WORKER[f"page/{name}"] for name in ("elements.js", "qr.js")},
+}
 """All files that are ever served: no name in a request is looked up on disk."""

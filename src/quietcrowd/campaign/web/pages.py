@@ -13,7 +13,8 @@ from quietcrowd.campaign.protocol.fields import Id
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.store.requesters import Shown
 from quietcrowd.campaign.terms.server_address import address_of_host
-from quietcrowd.campaign.web.files import DASHBOARD, PAGE, SERVICE_WORKER, PageFile, html_file
+from quietcrowd.campaign.web.files import PAGE, SERVICE_WORKER, STUDIO, PageFile, html_file
+from quietcrowd.campaign.web.preview_page import PREVIEW_PAGE, PREVIEW_POLICY
 from quietcrowd.campaign.web.worker_page import (
     ANY_CAMPAIGN,
     MANIFEST,
@@ -61,10 +62,27 @@ class _WithoutQuery(APIRoute):
 
 router = APIRouter(include_in_schema=False, route_class=_WithoutQuery)
 
+_STUDIO_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        "connect-src 'self'",
+        "frame-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+    )
+)
+"""The header ``Content-Security-Policy`` of the studio: its preview is a frame."""
+
 
 _GZIPPED: Mapping[PageFile, bytes] = {
     file: gzip.compress(file.content, mtime=0)
-    for file in (*DASHBOARD.values(), *SERVED.values(), WORKER_PAGE, MANIFEST)
+    for file in (*STUDIO.values(), *SERVED.values(), WORKER_PAGE, PREVIEW_PAGE, MANIFEST)
 }
 
 
@@ -98,36 +116,41 @@ def _found(request: Request, files: Mapping[str, PageFile], path: str) -> Respon
 
 
 @router.get("/")
-async def redirect_to_dashboard() -> Response:
-    """Redirect to the dashboard; workers have other links."""
+async def redirect_to_studio() -> Response:
+    """Redirect to the studio; workers have other links."""
     return RedirectResponse("dashboard/")
 
 
 @router.get("/dashboard")
 @router.get("/dashboard/")
-async def dashboards(request: Request) -> Response:
-    """Return the dashboard of all campaigns; its relative paths require the trailing slash."""
+async def studio(request: Request) -> Response:
+    """Return the studio with all campaigns; its relative paths require the trailing slash."""
     if not request.scope["path"].endswith("/"):
         return RedirectResponse("dashboard/")
-    return _response(request, DASHBOARD[PAGE])
-
-
-@router.get("/dashboard/plan")
-async def plan(request: Request) -> Response:
-    """Return the page that plans a campaign."""
-    return _response(request, DASHBOARD[PAGE])
+    return _studio(request)
 
 
 @router.get("/dashboard/{campaign}")
-async def dashboard(campaign: Id, request: Request) -> Response:  # noqa: ARG001
-    """Return the dashboard of a campaign, the same page for all."""
-    return _response(request, DASHBOARD[PAGE])
+async def studio_of_campaign(campaign: Id, request: Request) -> Response:  # noqa: ARG001
+    """Return the studio, the same page for all campaigns."""
+    return _studio(request)
 
 
-@router.get("/web/dashboard/{name}")
-async def dashboard_file(name: str, request: Request) -> Response:
-    """Return a file of the dashboard."""
-    return _found(request, DASHBOARD, name)
+def _studio(request: Request) -> Response:
+    return _response(request, STUDIO[PAGE], headers={"Content-Security-Policy": _STUDIO_POLICY})
+
+
+@router.get("/dashboard/preview/j/{campaign}")
+async def preview(campaign: Id, request: Request) -> Response:  # noqa: ARG001
+    """Return the worker page for a preview, which gets its campaign from the studio around it."""
+    headers = {"Content-Security-Policy": PREVIEW_POLICY}
+    return _response(request, PREVIEW_PAGE, headers=headers)
+
+
+@router.get("/web/studio/{name}")
+async def studio_file(name: str, request: Request) -> Response:
+    """Return a file of the studio."""
+    return _found(request, STUDIO, name)
 
 
 @router.get(f"/j/{SERVICE_WORKER}")

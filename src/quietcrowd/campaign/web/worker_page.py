@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 from posixpath import basename, dirname, join, normpath, splitext
+from typing import TypeAlias
 
 import quietcrowd
 from quietcrowd.campaign.web.files import (
@@ -34,23 +35,28 @@ _DECLARED = re.compile(
     r"^(export )?(?:async )?(?:(?:function|class) (\w+)|(?:const|let|var) ([^=;]+))", re.MULTILINE
 )
 _WORD = re.compile(r"\w+")
+_NONE: Mapping[str, str] = {}
 _ROOT, _SERVER, _CHARSET = '<html lang="en"', "{{server}}", '<meta charset="utf-8">'
 
 
-def modules_in_order(start: str = START) -> list[str]:
+Modules: TypeAlias = Mapping[str, PageFile]
+
+
+def modules_in_order(start: str = START, modules: Modules | None = None) -> list[str]:
     """Return the paths of a module and of all its imports, in the order in which they run."""
+    files = WORKER if modules is None else modules
     found: dict[str, None] = {}
 
     def visit(path: str, above: tuple[str, ...]) -> None:
         if path in found:
             return
-        for names, name in _IMPORT.findall(WORKER[path].text):
+        for names, name in _IMPORT.findall(files[path].text):
             other = normpath(join(dirname(path), name))
-            if other not in WORKER:
+            if other not in files:
                 raise ValueError(f"{path} imports {other}, which is missing")
             if other in above:
                 raise ValueError(f"{path} imports {other}, which imports it")
-            if missing := {*_WORD.findall(names)} - declared_names(other, exported=True):
+            if missing := {*_WORD.findall(names)} - _declared_names(other, files, exported=True):
                 raise ValueError(f"{path} imports {min(missing)}, which {other} does not export")
             visit(other, (*above, path))
         found[path] = None
@@ -59,33 +65,34 @@ def modules_in_order(start: str = START) -> list[str]:
     return list(found)
 
 
-def declared_names(path: str, *, exported: bool = False) -> set[str]:
+def _declared_names(path: str, files: Modules, *, exported: bool = False) -> set[str]:
     """Return the names at the top of a module, all or those that it exports."""
     return {
         name
-        for export, *names in _DECLARED.findall(_module(path))
+        for export, *names in _DECLARED.findall(_module(path, files))
         if export or not exported
         for name in _WORD.findall(" ".join(names))
     }
 
 
-def joined_modules(start: str = START) -> str:
+def joined_modules(start: str = START, modules: Modules | None = None) -> str:
     """Return a module and all its imports as one, without imports and exports."""
+    files = WORKER if modules is None else modules
     where: dict[str, str] = {}
     parts = []
-    for path in modules_in_order(start):
-        for name in sorted(declared_names(path)):
+    for path in modules_in_order(start, files):
+        for name in sorted(_declared_names(path, files)):
             if name in where:
                 raise ValueError(f"{where[name]} and {path} both declare {name}")
             where[name] = path
-        text = _EXPORT.sub("", _IMPORT.sub("", _module(path)))
+        text = _EXPORT.sub("", _IMPORT.sub("", _module(path, files)))
         parts.append(f"\n// {path}\n\n{text.strip()}\n")
     return "".join(parts)
 
 
-def _module(path: str) -> str:
+def _module(path: str, files: Modules) -> str:
     """Return the text of a module; one of data declares its file's name, as all import it."""
-    text = WORKER[path].text
+    text = files[path].text
     name, suffix = splitext(basename(path))
     return f"export const {name} = {text.strip()};\n" if suffix == ".json" else text
 
@@ -139,14 +146,30 @@ WORKER_POLICY = "; ".join(
 """The page, and its header ``Content-Security-Policy``."""
 
 
+STYLE_TEXT = f"\n{WORKER_FILES[STYLE_SHEET].text}"
+
+
+def one_file(script: str, head: Mapping[str, str] = _NONE) -> str:
+    """Return the page with its style and a script inside; `head` replaces further parts."""
+    return fill(
+        WORKER[PAGE].text,
+        {
+            STYLE: f"<style>{STYLE_TEXT}</style>",
+            SCRIPT: f'<script type="module">{script}</script>',
+            MESSAGES: messages_blocks(),
+            **head,
+        },
+    )
+
+
 def _template() -> str:
     """Return the page with all files that it loads, and a placeholder for the server's address."""
-    style, script = f"\n{WORKER_FILES[STYLE_SHEET].text}", WORKER_FILES[BUNDLE].text
+    script = WORKER_FILES[BUNDLE].text
     policy = "; ".join(
         (
             "default-src 'none'",
             f"script-src {policy_hash(script)}",
-            f"style-src {policy_hash(style)}",
+            f"style-src {policy_hash(STYLE_TEXT)}",
             "img-src data: blob:",
             f"connect-src {_SERVER}/",
             "base-uri 'none'",
@@ -155,15 +178,12 @@ def _template() -> str:
             "trusted-types 'none'",
         )
     )
-    return fill(
-        WORKER[PAGE].text,
+    return one_file(
+        script,
         {
             _ROOT: f'{_ROOT} data-server="{_SERVER}"',
             _CHARSET: f'{_CHARSET}\n  <meta http-equiv="Content-Security-Policy" '
             f'content="{policy}">',
-            STYLE: f"<style>{style}</style>",
-            SCRIPT: f'<script type="module">{script}</script>',
-            MESSAGES: messages_blocks(),
         },
     )
 

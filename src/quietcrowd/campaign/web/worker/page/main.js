@@ -254,7 +254,7 @@ class App {
     if (!this.pictures) {
       const images = [...device.images].map(([hash, blob]) => [hash, URL.createObjectURL(blob)]);
       this.pictures = new Map(images);
-      this.saved || keepPage();
+      this.saved || device.isPreview || keepPage();
     }
     if (device.state !== "joined") {
       this.answers.clear();

@@ -1,4 +1,4 @@
-"""The files of the dashboard, read without a browser: what they may do, and that they fit."""
+"""The files of the studio, read without a browser: what they may do, and that they fit."""
 
 import re
 from html.parser import HTMLParser
@@ -11,12 +11,16 @@ from tests.campaign.people import api_document
 from quietcrowd.campaign.results.reports import MemoryRows, StoredReports
 from quietcrowd.campaign.results.snapshots import Again, snapshot
 from quietcrowd.campaign.server.problem_responses import ProblemDocument
+from quietcrowd.campaign.web.files import WORKER
 from quietcrowd.inference import METHODS, usual_method
 
-FOLDER = files("quietcrowd.campaign.web") / "dashboard"
+FOLDER = files("quietcrowd.campaign.web") / "studio"
 TEXTS = {file.name: file.read_text("utf-8") for file in sorted(FOLDER.iterdir())}
 SCRIPTS = {name: text for name, text in TEXTS.items() if name.endswith(".js")}
-PAGE, STYLE = TEXTS["index.html"], TEXTS["dashboard.css"]
+SHARED = ("elements.js", "qr.js")
+"""Modules of the worker's page that the studio imports."""
+PAGE = TEXTS["index.html"]
+STYLE = WORKER["worker.css"].text + TEXTS["studio.css"]
 
 FORBIDDEN = {
     "js": (
@@ -48,7 +52,7 @@ FORBIDDEN = {
         r"<script(?![^>]*\ssrc=)",
         r"<script[^>]*>[^<]",
         r"javascript:",
-        r"<input[^>]*\sname=",
+        r"<input(?![^>]*type=\"radio\")[^>]*\sname=",
         r"<form[^>]*\saction=",
         r"<(?:iframe|object|embed|base)\b",
     ),
@@ -81,43 +85,66 @@ def test_what_is_forbidden_would_be_found(kind):
 
 
 class Page(HTMLParser):
-    """The elements of the page: (tag, attributes)."""
+    """The elements of the page: (tag, attributes, template that they are in)."""
 
     def __init__(self):
         super().__init__()
         self.elements = []
+        self.template = ""
         self.feed(PAGE)
 
     def handle_starttag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
+        found = dict(attrs)
+        if tag == "template":
+            self.template = found["id"]
+        self.elements.append((tag, found, self.template))
+
+    def handle_endtag(self, tag):
+        if tag == "template":
+            self.template = ""
 
     def all(self, tag):
-        return [attributes for one, attributes in self.elements if one == tag]
+        return [attributes for one, attributes, _ in self.elements if one == tag]
 
-    @property
-    def ids(self):
-        return [attributes["id"] for _, attributes in self.elements if "id" in attributes]
-
-
-def test_every_element_that_a_script_asks_for_exists_once():
-    ids = Page().ids
-    assert len(set(ids)) == len(ids)
-    asked = [one for text in SCRIPTS.values() for one in re.findall(r'byId\("([\w-]+)"\)', text)]
-    assert set(asked) <= set(ids)
-    calls = sum(len(re.findall(r"byId\(", text)) for text in SCRIPTS.values())
-    assert calls == len(asked) + 1  # where it is defined
-    assert len(set(asked)) > 30
+    def ids(self, template=None):
+        return [
+            attributes["id"]
+            for tag, attributes, place in self.elements
+            if "id" in attributes and (template is None or place in ("", template))
+        ]
 
 
-def test_labels_captions_and_names_are_there():
+def test_every_element_that_a_script_asks_for_exists():
     page = Page()
-    ids = page.ids
+    for template in (attributes["id"] for attributes in page.all("template")):
+        ids = page.ids(template)
+        assert len(set(ids)) == len(ids), template
+    asked = [one for text in SCRIPTS.values() for one in re.findall(r'byId\("([\w-]+)"\)', text)]
+    assert set(asked) <= set(page.ids())
+    assert len(set(asked)) > 60
+
+
+def test_every_value_that_a_template_asks_for_is_one_of_its_screen():
+    """A misspelt name of a value or of an act would leave an empty place."""
+    words = set(re.findall(r"\w+", "\n".join(SCRIPTS.values())))
+    for _, attributes, template in Page().elements:
+        for kind in ("text", "put", "do", "value", "if"):
+            if f"data-{kind}" in attributes:
+                assert attributes[f"data-{kind}"] in words, (template, attributes)
+
+
+def test_labels_and_names_are_there():
+    page = Page()
     labels = {attributes.get("for") for attributes in page.all("label")}
-    wrapped = re.findall(r'<label[^>]*><input id="([\w-]+)"', PAGE)
-    for attributes in page.all("input"):
-        assert attributes["id"] in labels | set(wrapped)
-    assert len(page.all("caption")) == len(page.all("table")) == 4
-    for _, attributes in page.elements:
+    wrapped = re.findall(r"<label[^>]*>[^<]*<input ([^>]*)>", PAGE)
+    for tag in ("input", "select", "textarea"):
+        for attributes in page.all(tag):
+            is_wrapped = any(f'id="{attributes.get("id")}"' in one for one in wrapped)
+            is_named = attributes.get("type") in ("radio", "search") or "aria-label" in attributes
+            is_hidden = attributes.get("aria-hidden") == "true"
+            assert attributes.get("id") in labels or is_wrapped or is_named or is_hidden, attributes
+    ids = page.ids()
+    for _, attributes, _ in page.elements:
         for relation in ("aria-labelledby", "aria-describedby", "for"):
             for target in attributes.get(relation, "").split():
                 assert target in ids
@@ -130,7 +157,9 @@ def test_scripts_import_what_others_export_and_nothing_is_left_over():
     exported = {
         (name, one)
         for name, text in SCRIPTS.items()
-        for one in re.findall(r"^export (?:async )?(?:function|class) (\w+)", text, re.MULTILINE)
+        for one in re.findall(
+            r"^export (?:async )?(?:function\*?|class|const) (\w+)", text, re.MULTILINE
+        )
     }
     imported = {
         (name, one.strip())
@@ -140,13 +169,11 @@ def test_scripts_import_what_others_export_and_nothing_is_left_over():
         )
         for one in names.split(",")
     }
-    assert imported == exported
+    assert {pair for pair in imported if pair[0] not in SHARED} == exported
     for text in SCRIPTS.values():
         assert text.count("import ") == len(re.findall(r"^import \{", text, re.MULTILINE))
-    assert {attributes["src"] for attributes in Page().all("script")} == {
-        "../web/dashboard/main.js"
-    }
-    assert {name for name, _ in imported} | {"main.js"} == SCRIPTS.keys()
+    assert {attributes["src"] for attributes in Page().all("script")} == {"../web/studio/main.js"}
+    assert {name for name, _ in imported} | {"main.js"} == {*SCRIPTS, *SHARED}
 
 
 def result_rows():
@@ -173,8 +200,12 @@ def test_every_field_that_a_script_reads_is_one_of_the_interface():
         "campaign": set(schemas["CampaignDocument"]["properties"]),
         "results": set(schemas["ResultHead"]["properties"]),
         "page": set(schemas["ResultRows"]["properties"]),
-        "privacy": set(schemas["Spent"]["properties"]),
-        "agreement": set(schemas["Agreement"]["properties"]),
+        "reading": set(schemas["FileReading"]["properties"]),
+        "plan": set(schemas["PlanDocument"]["properties"]),
+        "row": {
+            *schemas["CampaignDocument"]["properties"],
+            *schemas["PlanRowDocument"]["properties"],
+        },
         "warning": set(schemas["Caution"]["properties"]),
         "task": set(schemas["TaskDocument"]["properties"]),
         "problem": set(ProblemDocument.model_fields),
@@ -185,7 +216,8 @@ def test_every_field_that_a_script_reads_is_one_of_the_interface():
         (kind, field)
         for text in SCRIPTS.values()
         for kind, field in re.findall(
-            r"(?<![\w.#\"])(\w+?)(?:s\[0\])?\.(\w+)", re.sub(r"^import.*", "", text)
+            r"(?<![\w.#\"])(\w+?)(?:s\[0\])?\.(\w+)",
+            re.sub(r"^import.*", "", text, flags=re.MULTILINE),
         )
         if kind in fields
     }
@@ -193,8 +225,6 @@ def test_every_field_that_a_script_reads_is_one_of_the_interface():
     assert [pair for pair in sorted(read) if pair[1] not in fields[pair[0]]] == []
     for one in results:
         assert set(one) == fields["results"]
-        assert set(one["privacy"]) == fields["privacy"]
-        assert set(one["agreement"]) == fields["agreement"]
 
 
 def luminance(colour):
@@ -213,20 +243,21 @@ def contrast(one, other):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_everything_can_be_read_in_both_schemes(scheme):
-    light, dark = re.findall(r":root \{(.*?)\}", STYLE, re.DOTALL)
-    colours = dict(re.findall(r"--([\w-]+): (#\w{6});", light if scheme == "light" else dark))
+    blocks = re.findall(r":root \{(.*?)\}", STYLE, re.DOTALL)
+    texts = blocks[::2] if scheme == "light" else blocks[1::2]
+    colours = dict(re.findall(r"--([\w-]+): (#\w{6});", "".join(texts)))
     backgrounds = {
-        "ink": ("ground", "card", "notice"),
+        "ink": ("ground", "card", "note", "bad-tint", "tint", "line"),
         "quiet": ("ground", "card"),
-        "accent": ("ground", "card"),
+        "accent": ("ground", "card", "tint"),
         "on-accent": ("accent",),
-        "error": ("ground", "card"),
+        "bad": ("ground", "card", "bad-tint"),
     }
     for text, behind in backgrounds.items():
         for ground in behind:
             assert contrast(colours[text], colours[ground]) >= 4.5, (text, ground)
-    assert contrast(colours["accent"], colours["room"]) >= 3
-    assert set(re.findall(r"var\(--([\w-]+)\)", STYLE)) == colours.keys()
+    assert contrast(colours["accent"], colours["bar"]) >= 3
+    assert set(re.findall(r"var\(--([\w-]+)\)", TEXTS["studio.css"])) <= colours.keys()
 
 
 def test_a_key_comes_from_its_field_alone_and_stays_in_memory():
@@ -241,6 +272,6 @@ def test_a_key_comes_from_its_field_alone_and_stays_in_memory():
     ]
     assert [name for name, text in SCRIPTS.items() if re.search("#key|#secret", text)] == ["api.js"]
     [shown] = re.findall(r"`Bearer .*?`", "".join(SCRIPTS.values()))
-    assert shown == "`Bearer ${secret}`"
-    [field] = [attributes for attributes in Page().all("input") if attributes["id"] == "key"]
-    assert (field["type"], field["autocomplete"]) == ("password", "off")
+    assert shown == "`Bearer ${this.#secret}`"
+    [field] = [attributes for attributes in Page().all("input") if attributes.get("id") == "key"]
+    assert (field["type"], field["autocomplete"]) == ("password", "current-password")

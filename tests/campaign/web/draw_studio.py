@@ -1,6 +1,6 @@
-"""Take the picture of the dashboard that the documents show: of the demo, with its crowd.
+"""Take the picture of the studio that the documents show: of the demo, with its crowd.
 
-``python -m tests.campaign.web.draw_dashboard``, where Chromium is, writes
+``python -m tests.campaign.web.draw_studio``, where Chromium is, writes
 ``docs/figures/dashboard.png``.
 """
 
@@ -18,7 +18,7 @@ SIZE = {"width": 1120, "height": 860}
 
 
 def main() -> None:
-    """Play the demo, and look at its dashboard until all reports are in."""
+    """Play the demo, and look at its results until all reports are in."""
     unbuffered = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with running(*QUIETCROWD, "demo", "--stay", env=unbuffered) as demo, chromium() as browser:
         page = browser.new_page(viewport=SIZE)

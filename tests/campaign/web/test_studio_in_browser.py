@@ -1,4 +1,4 @@
-"""The dashboard in a browser: how one gets in, what one chooses from, and what a link shows."""
+"""The studio in a browser: how one gets in, what one chooses from, and what a link shows."""
 
 import csv
 import io
@@ -85,19 +85,20 @@ def test_all_campaigns_can_be_chosen_from(person, campaign, path):
     requester.give(desk.key)
     requester.heading("Campaigns")
     titles = [row[0].strip() for row in requester.table("Campaigns")[1:]]
-    assert {f"Birds in a browser\n{made}", f"A draft {path}\n{other}"} <= set(titles)
-    requester.press("Birds in a browser")
-    requester.heading("Birds in a browser")
+    draft = f"A draft {path}\n0 questions, truths"
+    assert {"Birds in a browser\n3 questions, truths", draft} <= set(titles)
+    requester.go("Birds in a browser", "Results")
     assert requester.page.url == f"{desk.server.url}/dashboard/{made}"
-    requester.press("All campaigns")
-    requester.heading("Campaigns")
+    requester.go("Campaigns")
     assert requester.page.url == f"{desk.server.url}/dashboard/"
     requester.page.go_back()
-    requester.heading("Birds in a browser")
+    requester.heading("Results")
     requester.page.go_back()
     requester.heading("Campaigns")
+    requester.go(f"A draft {path}", "What do you want to ask?")
+    assert requester.page.url == f"{desk.server.url}/dashboard/{other}"
     requester.page.reload()
-    requester.heading("Dashboard")
+    requester.heading("Sign in")
     assert requester.field.input_value() == ""
 
 
@@ -109,21 +110,21 @@ def test_a_link_shows_results_once_and_no_workers(person, campaign):
     page = requester.page
     page.get_by_text("Is it a bird?").wait_for()
     assert page.url == f"{desk.server.url}/dashboard/{made}"
-    assert (requester.count("Workers"), requester.count("Reports")) == (3, 9)
+    assert (requester.count("Sent and shown"), requester.count("Reports")) == (3, 9)
     assert len(requester.table("Truths")) == 4
     shown = [one.inner_text() for one in page.get_by_role("button").all() if one.is_visible()]
     assert [name for name in shown if "," in name] == ["Truths, CSV", "Results, JSON"]
-    assert "All campaigns" not in shown
+    assert not page.get_by_role("link").filter(visible=True).count()
     assert not re.search("worker-[0-9a-f]{16}", page.content())
     page.get_by_text("Opened with a link").wait_for()
     requester.look_again()
     page.reload()
-    requester.heading("Dashboard")
+    requester.heading("Sign in")
     again = person(RequesterInBrowser)
     again.page.goto(link)
     assert "The link was used or has expired" in again.alert()
     again.give(desk.key)
-    again.heading("Birds in a browser")
+    again.heading("Results")
 
 
 @pytest.mark.nightly
@@ -148,6 +149,6 @@ def test_a_key_that_has_ended_says_so(person, campaign):
     requester.page.goto(f"{desk.server.url}/dashboard/{made}")
     for given, told in ((old, "has expired"), (f"qck_{'a' * 43}", "unknown"), ("x", "not a key")):
         requester.field.fill(given)
-        requester.press("Open")
+        requester.press("Sign in")
         requester.page.get_by_role("alert").filter(has_text=told).wait_for()
         assert requester.field.input_value() == ""

@@ -6,10 +6,10 @@
 const KEY = /^qck_[\w-]+$/;
 const CODE = /^qcd_[\w-]+$/;
 
-/** Return the content of the URL fragment, and remove it from the address bar. */
+/** Return the code in the URL fragment; remove a fragment with a secret from the address bar. */
 export function takeFragment() {
   const brought = new URLSearchParams(location.hash.slice(1));
-  if (location.hash) {
+  if (location.hash.includes("=")) {
     history.replaceState(null, "", location.pathname);
   }
   const code = brought.get("c");

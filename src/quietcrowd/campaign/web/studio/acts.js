@@ -1,0 +1,82 @@
+// Acts on a campaign or on one of its workers, each with a confirmation.
+
+import { ask } from "./asking.js";
+import { count } from "./format.js";
+
+const later = ({ at_least: least, state }) =>
+  state === "open" && least > 1
+    ? " This takes effect with the next release or the closing, because results in between would reveal withdrawals."
+    : " The results follow shortly.";
+
+/** Exclude a worker from results after a confirmation; return whether it was done. */
+export async function excludeWorker(app, worker) {
+  const says = `The results of “${app.campaign.title}” will use no reports of ${worker}. Nothing is deleted, and you can include the worker again.`;
+  const isAgreed = await ask({
+    heading: "Exclude from results?",
+    ...{ says: says + later(app.campaign), button: "Exclude" },
+  });
+  await (isAgreed && app.api.json(`excluded/${worker}`, { method: "PUT" }));
+  return isAgreed;
+}
+
+/** Include an excluded worker again. */
+export async function includeWorker(app, worker) {
+  const says = `The results of “${app.campaign.title}” will use the reports of ${worker} again.`;
+  const isAgreed = await ask({
+    heading: "Include in results?",
+    ...{ says: says + later(app.campaign), button: "Include" },
+  });
+  await (isAgreed && app.api.delete(`excluded/${worker}`));
+  return isAgreed;
+}
+
+/** Delete all that a worker sent, permanently. */
+export async function eraseWorker(app, worker) {
+  const isAgreed = await ask({
+    heading: "Erase a worker?",
+    says: `Everything that ${worker} sent to “${app.campaign.title}” is deleted permanently, and the worker cannot join again. Do this if the worker asks for it. The page does not say whether the campaign has this worker.`,
+    ...{ button: "Erase", typed: worker, label: "Type the pseudonym again", isRisky: true },
+  });
+  await (isAgreed && app.api.delete(`workers/${worker}`));
+  return isAgreed;
+}
+
+/** Close a campaign: nobody can join or send from then on. */
+export async function closeCampaign(app) {
+  const { at_least: least, title, retention_days: days } = app.campaign;
+  const waiting = least > 1 ? ` Up to ${count(least - 1)} who wait for a release are never shown.` : "";
+  const deleted = days === null ? "" : ` All data of workers is deleted ${count(days)} days later.`;
+  const isAgreed = await ask({
+    heading: "Close the campaign?",
+    says: `No one can join or send to “${title}” any longer.${waiting}${deleted} This cannot be undone.`,
+    button: "Close the campaign",
+  });
+  await (isAgreed && app.api.post("close"));
+  return isAgreed;
+}
+
+/** Delete a campaign with all its data. */
+export async function deleteCampaign(app) {
+  const { title, state } = app.campaign;
+  const isDraft = state === "draft";
+  const all = isDraft ? "its questions and pictures" : "its questions, results, reports and links";
+  const isAgreed = await ask({
+    heading: isDraft ? "Delete the draft?" : "Delete the campaign?",
+    says: `“${title}” is deleted permanently with ${all}. This cannot be undone.`,
+    ...(isDraft ? {} : { typed: title, label: "Type its title to confirm" }),
+    ...{ button: "Delete", isRisky: true },
+  });
+  await (isAgreed && app.api.delete(""));
+  return isAgreed;
+}
+
+/** Revoke all links with which nobody has sent yet. */
+export async function revokeLinks(app) {
+  const isAgreed = await ask({
+    heading: "Revoke all unused links?",
+    says: `No one can join or send to “${app.campaign.title}” with a link that was made until now. Reports that were sent stay.`,
+    ...{ button: "Revoke all", isRisky: true },
+  });
+  await (isAgreed && app.api.delete("invites"));
+  return isAgreed;
+}

@@ -1,0 +1,46 @@
+// Files for the requester to download.
+
+import { element } from "./elements.js";
+
+const TRUTHS = { words: "Truths, CSV", path: "truths?format=csv", file: "truths.csv", needsResults: true };
+const SHARES = { words: "Shares, CSV", path: "estimates?format=csv", file: "shares.csv", needsResults: true };
+const RESULTS = { words: "Results, JSON", path: "results", file: "results.json", needsResults: true };
+const REPORTS = [
+  { words: "Reports, JSON Lines", path: "reports?format=jsonl", file: "reports.jsonl", waits: true },
+  { words: "Reports, CSV", path: "reports?format=csv", file: "reports.csv", waits: true },
+  {
+    words: "Mechanism of the CSV, JSON",
+    path: "reports?format=mechanism",
+    file: "reports.csv.mechanism.json",
+  },
+];
+
+/** Return the buttons of all files that may be seen; a token gives no reports. */
+export function downloadButtons(app, goal) {
+  const found = goal === "shares" ? [SHARES] : [TRUTHS, RESULTS];
+  const files = app.api.showsWorkers ? [...found, ...REPORTS] : found;
+  return files.map(({ words, path, file, ...needs }) => {
+    const click = () => app.attempt(() => download(app.api, path, file));
+    const made = element("button", { type: "button", click }, words);
+    return Object.assign(made, { needs });
+  });
+}
+
+/** Enable only the buttons of available files. */
+export function offerDownloads(buttons, hasResults, areHeldBack) {
+  for (const one of buttons) {
+    one.disabled = Boolean((one.needs.waits && areHeldBack) || (one.needs.needsResults && !hasResults));
+  }
+}
+
+async function download(api, path, name) {
+  save(await (await api.fetch(path)).blob(), name);
+}
+
+/** Let the browser save a file. */
+export function save(content, name) {
+  const link = element("a", { download: name });
+  link.href = URL.createObjectURL(content);
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}

@@ -1,0 +1,77 @@
+// Numbers and texts as the page shows them.
+
+import { byId, element } from "./elements.js";
+
+const DUST = 1e-12;
+const LOSS_DIGITS = 4;
+const MOST_DIGITS = 6;
+
+/** Set the text of an element only if it differs, so that screen readers do not repeat it. */
+export function say(one, text) {
+  if (one.textContent !== text) {
+    one.textContent = text;
+  }
+}
+
+/** Show a fraction as a bar with a number next to it. */
+export function showShare(cell, share, text) {
+  const both = element("div", { class: "share" });
+  if (share !== null) {
+    const bar = byId("bar").content.firstElementChild.cloneNode(true);
+    bar.lastElementChild.setAttribute("width", String(100 * Math.min(1, Math.max(0, share))));
+    both.append(bar);
+  }
+  both.append(element("span", { class: "number" }, text));
+  cell.replaceChildren(both);
+}
+
+export function count(number) {
+  return number.toLocaleString("en");
+}
+
+/** Return a number and a noun, in the plural unless it is one. */
+export function counted(number, noun) {
+  return `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+export function percent(share, digits = 1) {
+  return share === null ? "–" : `${(100 * share).toFixed(digits)} %`;
+}
+
+/** Format a number with a few significant digits. */
+export function short(number, digits) {
+  return number === null ? "–" : String(Number(number.toPrecision(digits)));
+}
+
+/** Format a number to the second digit of its standard error. */
+export function measured(number, error) {
+  if (number === null || !error) {
+    return short(number, MOST_DIGITS);
+  }
+  const decimals = 1 - Math.floor(Math.log10(error));
+  return number.toFixed(Math.min(MOST_DIGITS, Math.max(0, decimals)));
+}
+
+/** Format a privacy loss, rounded up so that “at most” is true; null is unlimited. */
+export function loss(epsilon) {
+  if (epsilon === null) {
+    return "no limit";
+  }
+  if (epsilon === 0) {
+    return "0";
+  }
+  const step = 10 ** (Math.floor(Math.log10(epsilon)) + 1 - LOSS_DIGITS);
+  return short(Math.ceil((epsilon * (1 - DUST)) / step) * step, LOSS_DIGITS);
+}
+
+/** Return the largest probability of a fact that had probability 1/2, rounded up. */
+export function sureness(epsilon) {
+  const share = Math.ceil(1000 / (1 + Math.exp(-epsilon)) - DUST) / 1000;
+  return share < 1 ? `at most ${percent(share)}` : "nearly 100 %";
+}
+
+/** Return a text with a capital and a full stop. */
+export function sentence(text) {
+  const all = text.trim();
+  return all && `${all[0].toUpperCase()}${all.slice(1)}${/[.!?]$/.test(all) ? "" : "."}`;
+}

@@ -1,0 +1,165 @@
+// Step 3: the number of people, their total privacy loss and questions, with the forecast.
+
+import { Curve } from "./curve.js";
+import { byId, element } from "./elements.js";
+import { count, loss, say, sureness } from "./format.js";
+import { ways } from "./ways.js";
+
+const MANY = 50; // people, until the requester enters a number
+const PAUSE = 500; // ms after the last change
+const USUAL_EACH = 5;
+
+/** The screen of the third step. */
+export async function people(app) {
+  const limits = await app.requester.json("plans");
+  const forecast = new Forecast(app);
+  return {
+    byPlan: app.goal === "truths",
+    mechanisms: mechanismOptions(app, limits),
+    each: String(Math.min(USUAL_EACH, Math.max(1, app.campaign.tasks))),
+    all: count(app.campaign.tasks),
+    ready: () => ready(app, forecast),
+    leave: () => forecast.stop(),
+  };
+}
+
+/** Return the expected number of people. */
+export function expectedPeople({ expected, campaign }) {
+  return expected.get(campaign.id) ?? campaign.max_participants ?? MANY;
+}
+
+function mechanismOptions({ campaign }, limits) {
+  const names = campaign.domain.kind === "interval" ? limits.numbers : limits.labels;
+  const usual = element("option", { value: "" }, `chosen for you: ${names[0]}`);
+  return [usual, ...names.map((name) => element("option", { value: name }, name))];
+}
+
+function ready(app, forecast) {
+  const change = async (changes) => {
+    await app.change(changes);
+    show(app);
+    forecast.renew();
+  };
+  const total = (value) => value > 0 && change({ total_epsilon: value });
+  byId("total-range").addEventListener("input", ({ target }) => say(byId("sure"), sureOf(Number(target.value))));
+  byId("total-range").addEventListener("change", ({ target }) => total(Number(target.value)));
+  byId("field-total_epsilon").addEventListener("change", ({ target }) => total(Number(target.value)));
+  byId("how-many").addEventListener("change", ({ target }) => {
+    const wanted = Math.max(1, Math.round(Number(target.value)) || MANY);
+    app.expected.set(app.campaign.id, wanted);
+    show(app);
+    forecast.renew();
+  });
+  const each = byId("field-answers_per_participant");
+  const some = () => {
+    const wanted = Math.round(Number(each.value)) || 1;
+    const isPart = wanted < app.campaign.tasks;
+    change({ answers_per_participant: isPart ? wanted : null, allotment: isPart ? "random" : null });
+  };
+  byId("each-some").addEventListener("change", some);
+  each.addEventListener("change", some);
+  byId("each-all").addEventListener("change", () => change({ answers_per_participant: null, allotment: null }));
+  byId("field-mechanism_name").addEventListener("change", ({ target }) => change({ mechanism_name: target.value || null }));
+  forecast.onWay = change;
+  show(app);
+  forecast.start();
+}
+
+const sureOf = (total) => `${sureness(total)} sure`;
+
+/** Show the settings of the campaign. */
+function show(app) {
+  const { campaign } = app;
+  const { total_epsilon: total, answers_per_participant: most } = campaign;
+  byId("how-many").value = String(expectedPeople(app));
+  byId("total-range").value = String(total);
+  byId("field-total_epsilon").value = loss(total);
+  say(byId("sure"), sureOf(total));
+  const isPart = most !== null && most < campaign.tasks;
+  byId("each-some").checked = isPart;
+  byId("each-all").checked = !isPart;
+  if (isPart) {
+    byId("field-answers_per_participant").value = String(most);
+  }
+  say(byId("each-loss"), `Each answer then loses at most ε = ${loss(campaign.answer_epsilon)}.`);
+  byId("field-mechanism_name").value = campaign.mechanism_name ?? "";
+  say(byId("why"), campaign.why);
+}
+
+/** The verdict on the present settings, ways out of a bad one, and the curve; made anew on change. */
+class Forecast {
+  #app;
+  #plans;
+  #curve = null;
+  #ends = new AbortController();
+  #timer = 0;
+  onWay = () => {};
+
+  constructor(app) {
+    this.#app = app;
+    this.#plans = app.plans;
+  }
+
+  start() {
+    if (this.#app.goal === "truths") {
+      this.#curve = new Curve();
+      this.#make();
+    }
+  }
+
+  /** Make it anew, shortly after the last change. */
+  renew() {
+    this.stop();
+    if (this.#curve !== null) {
+      byId("verdict").classList.add("old");
+      this.#timer = setTimeout(() => this.#make(), PAUSE);
+    }
+  }
+
+  stop() {
+    clearTimeout(this.#timer);
+    this.#ends.abort();
+    return true;
+  }
+
+  async #make() {
+    const { signal } = (this.#ends = new AbortController());
+    const { campaign } = this.#app;
+    const expected = expectedPeople(this.#app);
+    byId("ways").replaceChildren();
+    if (campaign.tasks === 0) {
+      say(byId("verdict-title"), "No questions yet");
+      say(byId("verdict-text"), "Add questions in step 1: the forecast depends on their number.");
+      return;
+    }
+    say(byId("verdict-title"), "Simulating");
+    say(byId("verdict-text"), "The server simulates campaigns with your settings. It takes some seconds.");
+    try {
+      const row = await this.#plans.row(expected, signal);
+      this.#tell(row);
+      if (row.useless) {
+        const apply = (people, changes) => this.#apply(people, changes);
+        await ways(this.#app, { row, expected, signal, apply });
+      }
+      this.#curve.show(await this.#plans.curve(expected, signal), expected);
+    } catch (error) {
+      if (!signal.aborted) {
+        say(byId("verdict-title"), "No forecast");
+        say(byId("verdict-text"), error.errors?.map(({ message }) => message).join(" ") || error.message);
+      }
+    }
+  }
+
+  #tell(row) {
+    const verdict = byId("verdict");
+    verdict.classList.remove("old");
+    verdict.classList.toggle("fine", !row.useless);
+    say(byId("verdict-title"), row.useless ? "As good as guessing" : "Better than guessing");
+    say(byId("verdict-text"), row.verdict);
+  }
+
+  #apply(people, changes) {
+    this.#app.expected.set(this.#app.campaign.id, people);
+    this.onWay(changes);
+  }
+}

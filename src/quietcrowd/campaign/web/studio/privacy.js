@@ -1,0 +1,78 @@
+// The promises of a campaign, and the text of its consent.
+
+import { element } from "./elements.js";
+import { count, loss, sureness } from "./format.js";
+
+const JOINING = {
+  invite: "one worker with each link",
+  open: "anyone with the link, repeatedly: workers may be fake",
+};
+
+/** The screen of privacy: the promises in words, and the text of the consent. */
+export async function privacy(app) {
+  const { campaign } = app;
+  const { config } = await app.requester.json(`public/campaigns/${campaign.id}`);
+  const { guarantee, consent = [], summary = [] } = config;
+  return {
+    facts: factsOf(campaign, guarantee).map(fact),
+    summary: summary.map((text) => element("p", {}, text)),
+    consent: consent.map((text) => element("li", {}, text)),
+    description: campaign.description,
+  };
+}
+
+function factsOf(campaign, guarantee) {
+  const { worker_epsilon: total, answer_epsilon: answer } = guarantee;
+  const isKept = campaign.retention_days === null;
+  return [
+    ["Total loss of a person who gives all answers, ε", `${loss(total)}: from 50 % to ${sureness(total ?? Infinity)} sure`],
+    ["Loss of one answer, ε", loss(answer)],
+    ["Mechanism", String(campaign.mechanism.mechanism)],
+    ["Which questions a person answered", guarantee.participation_protected ? "protected like answers" : "not protected"],
+    ["Reports are shown of", together(campaign)],
+    ["A person is asked", asked(campaign)],
+    ["Who can join", JOINING[campaign.join_mode]],
+    ["Questions refer to", campaign.as_of ?? "no particular day"],
+    ["Closes", closing(campaign)],
+    ["The server deletes data of workers", isKept ? "when you delete the campaign" : `${count(campaign.retention_days)} days after closing`],
+    ["Requester", campaign.requester || "not stated"],
+    ["Contact", campaign.contact || "not stated"],
+    ["Purpose", campaign.purpose || "not stated"],
+    ["Hash of the configuration that workers agreed to", campaign.config_hash ?? "none: it is a draft"],
+  ];
+}
+
+function fact([name, text]) {
+  return element("div", {}, element("dt", {}, name), element("dd", { dir: "auto" }, text));
+}
+
+/** Return how many tasks a worker is asked, in words. */
+export function asked(campaign) {
+  const most = campaign.answers_per_participant;
+  if (campaign.allotment === "random") {
+    return `${count(most)} of the questions, assigned at joining, all equally often`;
+  }
+  if (campaign.allotment === "suggested") {
+    return `${count(most)} of the questions, assigned at joining: those for which more reports help most`;
+  }
+  return most === null ? "all questions" : `all questions, and answers at most ${count(most)}`;
+}
+
+/** Return when a campaign closes, in words. */
+export function closing(campaign) {
+  const day = campaign.closes_on;
+  if (campaign.state === "closed") {
+    return "closed";
+  }
+  return day === null ? "when you close it" : `at the end of ${day} (UTC)`;
+}
+
+/** Return how many workers are shown at a time, in words. */
+export function together(campaign) {
+  const least = campaign.at_least;
+  if (least === 1) {
+    return "each worker immediately";
+  }
+  const rest = `fewer than ${count(least)} at closing are never shown`;
+  return `at least ${count(least)} new workers at a time; ${rest}`;
+}

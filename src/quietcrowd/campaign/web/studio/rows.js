@@ -1,0 +1,101 @@
+// Rows of results. There may be very many, so they are loaded page by page.
+
+import { Refusal } from "./api.js";
+import { count } from "./format.js";
+
+const UNCHANGED = 304;
+const CONFLICT = 409;
+
+/** The latest results of a campaign: their head, and their rows of several kinds. */
+export class Results {
+  #api;
+  #etag = null;
+
+  constructor(api) {
+    this.#api = api;
+  }
+
+  /** Return a document, null without results, undefined if it is unchanged. */
+  async read(path) {
+    const known = this.#etag === null ? {} : { "If-None-Match": this.#etag };
+    try {
+      const response = await this.#api.fetch(path, { headers: known });
+      if (response.status === UNCHANGED) {
+        return undefined;
+      }
+      const results = await response.json();
+      this.#etag = response.headers.get("ETag");
+      return results;
+    } catch (error) {
+      if (error instanceof Refusal && error.status === CONFLICT) {
+        this.#etag = null;
+        return null;
+      }
+      throw error;
+    }
+  }
+
+  /** Return rows of a kind, with their first page, which may have been read before. */
+  async rows(path, first = null) {
+    const loaded = new LoadedRows(this, path);
+    try {
+      loaded.add(first ?? (await this.page(path, null)));
+    } catch (error) {
+      this.forget();
+      throw error;
+    }
+    return loaded;
+  }
+
+  /** Return a page of rows; throw Refusal if the results have changed. */
+  async page(path, cursor) {
+    const query = cursor === null ? "" : `?cursor=${encodeURIComponent(cursor)}`;
+    const response = await this.#api.fetch(path + query);
+    if (response.headers.get("ETag") !== this.#etag) {
+      throw new Refusal(CONFLICT, "The results have changed.");
+    }
+    return response.json();
+  }
+
+  /** Treat the next results as new. */
+  forget() {
+    this.#etag = null;
+  }
+}
+
+class LoadedRows {
+  #results;
+  #path;
+  #cursor = null;
+  #loading = null;
+  rows = [];
+  complete = true;
+
+  constructor(results, path) {
+    this.#results = results;
+    this.#path = path;
+  }
+
+  add(page) {
+    this.rows.push(...page.items);
+    this.#cursor = page.next_cursor;
+    this.complete = page.next_cursor === null;
+    return true;
+  }
+
+  /** Load the next page and return true; if that fails, the next poll loads the current results. */
+  async loadMore() {
+    this.#loading ??= this.#results.page(this.#path, this.#cursor).then(
+      (page) => this.add(page),
+      () => this.#results.forget(),
+    );
+    const done = await this.#loading;
+    this.#loading = null;
+    return done === true;
+  }
+}
+
+/** Return a sentence about loaded rows if they are not complete. */
+export function partly(loaded) {
+  return loaded.complete ? "" : ` Here are the first ${count(loaded.rows.length)}: these are counted and sorted.`;
+}

@@ -1,0 +1,162 @@
+// Estimated shares, means and histograms with their intervals: bars, with the numbers as text.
+
+import { byId, element } from "./elements.js";
+import { count, counted, percent, say, short } from "./format.js";
+
+const FIRST = 20;
+const DIGITS = 3;
+const points = (share) => String(Math.round(100 * share));
+
+/** The questions with their estimates, in their order; a search and more on demand. */
+export class Shares {
+  #questions;
+  #estimates = null;
+  #loaded = { rows: [], complete: true };
+  #most = FIRST;
+  part = byId("share-list").content.firstElementChild.cloneNode(true);
+
+  constructor(questions) {
+    this.#questions = questions;
+    this.#search.addEventListener("input", () => this.#find());
+    this.#more.addEventListener("click", () => this.#showMore());
+  }
+
+  get #search() {
+    return this.part.querySelector("input");
+  }
+
+  get #more() {
+    return this.part.lastElementChild;
+  }
+
+  show(estimates, loaded) {
+    [this.#estimates, this.#loaded] = [estimates, loaded ?? { rows: [], complete: true }];
+    this.#find();
+  }
+
+  showAgain() {
+    const wanted = this.#search.value.trim().toLowerCase();
+    const found = this.#grouped().filter(([task]) => this.#name(task).toLowerCase().includes(wanted));
+    const shown = found.slice(0, this.#most);
+    const items = shown.map(([task, rows]) => this.#question(task, rows));
+    this.part.querySelector("ul").replaceChildren(...items);
+    const left = found.length - shown.length;
+    this.#more.hidden = left === 0 && this.#loaded.complete;
+    this.#search.parentElement.hidden = this.#loaded.complete && found.length <= FIRST && !wanted;
+    say(this.part.querySelector("[role=status]"), this.#note());
+  }
+
+  /** Show the questions that contain the searched text; load all for it. */
+  async #find() {
+    const [wanted, loaded] = [this.#search.value, this.#loaded];
+    this.showAgain();
+    while (wanted && wanted === this.#search.value && loaded === this.#loaded && !loaded.complete) {
+      if (!(await loaded.loadMore())) {
+        return;
+      }
+      this.showAgain();
+    }
+  }
+
+  async #showMore() {
+    this.#most += FIRST;
+    if (!this.#loaded.complete) {
+      await this.#loaded.loadMore();
+    }
+    this.showAgain();
+  }
+
+  #note() {
+    if (this.#estimates === null) {
+      return "None yet: estimates appear shortly after the first reports are shown.";
+    }
+    const { shown, confidence } = this.#estimates;
+    return (
+      `From ${shown === 1 ? "1 person" : `${count(shown)} people`}. Lines are ${percent(confidence, 0)} intervals for the noise and for who was ` +
+      `asked: about ${count(Math.round(100 * (1 - confidence)))} in 100 miss.`
+    );
+  }
+
+  /** Return the rows of each task: one per label, or one with a mean. */
+  #grouped() {
+    const found = new Map();
+    for (const estimate of this.#loaded.rows) {
+      found.set(estimate.task, [...(found.get(estimate.task) ?? []), estimate]);
+    }
+    return [...found];
+  }
+
+  #name(task) {
+    return this.#questions.texts.get(task) ?? String(task);
+  }
+
+  #question(task, rows) {
+    const name = this.#name(task);
+    const heading = element("h3", { dir: "auto" }, name);
+    const [first] = rows;
+    const small = element("p", { class: "quiet" }, `${task} · ${counted(first.reports, "report")}`);
+    const parts = first.mean === undefined ? shareBars(rows) : meanBars(first);
+    return element("li", {}, heading, small, ...parts, tableOf(name, rows));
+  }
+}
+
+/** Return a bar for each label. */
+function shareBars(rows) {
+  return rows.map((estimate) => bar(estimate.label, estimate));
+}
+
+function meanBars({ mean, low, high, histogram = [] }) {
+  const number = (value) => short(value, DIGITS);
+  const told = `${number(mean)} on average (${number(low)} to ${number(high)})`;
+  const bins = histogram.map((one) => bar(edges(one), one));
+  return [element("p", { class: "mean" }, told), ...bins];
+}
+
+const edges = ({ low_edge: low, high_edge: high }) =>
+  low === high ? short(low, DIGITS) : `${short(low, DIGITS)} to ${short(high, DIGITS)}`;
+
+const told = ({ share, low, high }) => `${points(share)} % (${points(low)} to ${points(high)})`;
+
+/** Return a named bar with its interval, and the numbers as text. */
+function bar(name, estimate) {
+  const drawn = byId("interval").content.firstElementChild.cloneNode(true);
+  const within = (share) => 100 * Math.min(1, Math.max(0, share));
+  const [part, line, low, high, mark] = drawn.querySelectorAll(".part, .line, .low, .high, .mark");
+  const at = (one, places) =>
+    Object.entries(places).forEach(([place, value]) => one.setAttribute(place, String(value)));
+  at(part, { width: within(estimate.share) });
+  at(line, { x1: within(estimate.low), x2: within(estimate.high) });
+  at(low, { x1: within(estimate.low), x2: within(estimate.low) });
+  at(high, { x1: within(estimate.high), x2: within(estimate.high) });
+  at(mark, { x1: within(estimate.share), x2: within(estimate.share) });
+  const names = element("span", { dir: "auto" }, String(name));
+  const head = element("div", { class: "estimate apart" }, names, element("span", { class: "number" }, told(estimate)));
+  return element("div", { class: "interval" }, head, drawn);
+}
+
+/** Return the numbers of a question as a table, folded. */
+function tableOf(name, rows) {
+  const { histogram } = rows[0];
+  const lines = histogram
+    ? histogram.map((one) => [edges(one), one])
+    : rows.filter(({ label }) => label !== undefined).map((one) => [one.label, one]);
+  const exact = (share) => percent(share);
+  const cells = lines.map(([label, { share, low, high }]) =>
+    element(
+      "tr",
+      {},
+      element("th", { scope: "estimate", dir: "auto" }, String(label)),
+      ...[share, low, high].map((one) => element("td", { class: "numeric" }, exact(one))),
+    ),
+  );
+  const heads = ["Answer", "Share", "From", "To"].map((text) => element("th", { scope: "col" }, text));
+  const table = element(
+    "table",
+    {},
+    element("thead", {}, element("tr", {}, ...heads)),
+    element("tbody", {}, ...cells),
+  );
+  const region = { class: "table", role: "region", tabindex: 0, "aria-label": `Shares: ${name}` };
+  const fold = element("summary", { "aria-label": `As a table: ${name}` }, "As a table");
+  return element("details", {}, fold, element("div", region, table));
+}
