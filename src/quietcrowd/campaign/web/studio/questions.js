@@ -1,6 +1,6 @@
 // Step 1: the questions, from a file that the server reads, or typed.
 
-import { domainForm } from "./domain.js";
+import { answersOf, domainForm } from "./domain.js";
 import { byId, element } from "./elements.js";
 import { count, counted, say, sentence } from "./format.js";
 import { questionOf } from "./tasks.js";
@@ -96,7 +96,7 @@ class Reader {
       ...this.#app.filled("file-reading", {
         ...{ heading, notes, use: () => this.use(), drop: () => this.drop() },
         columns: reading.columns.map(columnRow),
-        answers: reading.domain ? [] : null,
+        answers: reading.domain ? `People answer with ${answersOf(reading.domain)}, as the file suggests.` : "",
         button: `Use these ${counted(reading.tasks, "question")}`,
       }),
     );
