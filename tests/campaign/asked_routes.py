@@ -129,6 +129,8 @@ def rows(past: Past, me: Observer) -> dict[tuple[str, str], list[dict]]:
             for version, most in ((1, 9), (past.version, 1), (past.version + 1, None))
         ],
         ("POST", f"{OWN}/open"): both,
+        **{("GET", f"{OWN}/{one}"): both for one in ("readiness", "preview")},
+        ("POST", f"{OWN}/copy"): both,
         ("POST", f"{OWN}/tasks"): [CSV, {**CSV, **both[1]}],
         ("POST", f"{OWN}/tasks/reading"): [CSV, {**CSV, **both[1]}],
         ("GET", f"{OWN}/tasks"): [*both, {"params": {"limit": "1"}}],

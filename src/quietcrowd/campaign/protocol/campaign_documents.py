@@ -27,6 +27,7 @@ from quietcrowd.campaign.protocol.fields import (
     Words,
     Worker,
 )
+from quietcrowd.campaign.protocol.worker_documents import TaskForParticipant
 from quietcrowd.campaign.terms.promises import (
     LONGEST_CONTACT,
     LONGEST_PURPOSE,
@@ -204,6 +205,36 @@ class CampaignPage(BaseModel):
 
     items: list[CampaignDocument]
     next_cursor: str | None
+
+
+class ReadinessProblem(BaseModel):
+    """A reason why a draft cannot be opened."""
+
+    field: str = Field(description="Member of the campaign at fault, or `tasks` or `images`.")
+    message: str
+
+
+class Readiness(BaseModel):
+    """Whether a draft can be opened, and the terms that workers would agree to."""
+
+    ready: bool
+    problems: list[ReadinessProblem]
+    words: list[str] | None = Field(
+        description="Lines that a worker sees before joining; null if a problem prevents them."
+    )
+    sentences: list[str] | None = Field(
+        description="All sentences that a worker agrees to; null if a problem prevents them."
+    )
+
+
+class Preview(BaseModel):
+    """The documents that the worker's page would get now."""
+
+    config: JsonObject = Field(description="The configuration, as it is or as opening would fix it")
+    tasks: list[TaskForParticipant]
+    allotted: list[Id] | None = Field(
+        description="Tasks that one worker may get; null if the campaign assigns no tasks."
+    )
 
 
 class TaskCount(BaseModel):

@@ -12,24 +12,20 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, delete, event, select, update
 
 from quietcrowd.campaign.protocol.campaign_documents import CampaignDocument
-from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.allotments import fixed_allotment
 from quietcrowd.campaign.store.database import UNAVAILABLE, Database, if_it_fails
 from quietcrowd.campaign.store.invites import forget_invites
 from quietcrowd.campaign.store.releases import update_released, waits_for_others
 from quietcrowd.campaign.store.withdrawals.journal import Departures, Ending
-from quietcrowd.campaign.terms.channels import parse_mechanism
 from quietcrowd.campaign.terms.chosen_mechanism import (
     ChosenMechanism,
     answers_of_person,
     losses,
     why_chosen,
 )
-from quietcrowd.campaign.terms.configuration import Configuration, build_configuration
-from quietcrowd.campaign.terms.promises import Promises
 from quietcrowd.domains import Domain
-from quietcrowd.exceptions import QuietcrowdError, RemovedMechanismError
+from quietcrowd.exceptions import RemovedMechanismError
 
 _OWNED = (
     *(tables.report, tables.sketch, tables.participant, tables.withdrawn, tables.invite),
@@ -93,53 +89,6 @@ def read_tasks(connection: Connection, campaign: bytes) -> Sequence[Any]:
     task = tables.task.c
     wanted = select(task.id, task.name, task.data).where(task.campaign_id == campaign)
     return connection.execute(wanted.order_by(task.id)).all()
-
-
-def fixed_configuration(row: Any, tasks: Sequence[Any]) -> Configuration:
-    """Build the configuration of a draft, slowly, or raise `ProblemError` if it is incomplete."""
-    promises = _promises(row)
-    try:
-        return build_configuration(
-            campaign=row.id.hex(),
-            title=row.title,
-            description=row.description,
-            mechanism=parse_mechanism(row.mechanism),
-            answers=row.answers_per_participant,
-            linked=row.linked,
-            tasks=[(one.id.hex(), one.name, json.loads(one.data)) for one in tasks],
-            promises=promises,
-            allotment=row.allotment,
-            requester_id=row.requester_id.hex(),
-            as_of=row.as_of,
-            drafts=row.join_mode == "invite" if row.drafts is None else bool(row.drafts),
-        )
-    except QuietcrowdError as error:
-        raise ProblemError(
-            "not-ready",
-            f"{str(error).rstrip('.')}. A campaign needs tasks. If every worker reports every "
-            "task, all must fit into one upload or sketch. linked must be at least the number of "
-            "tasks with identical or similar questions. If workers are assigned tasks, set "
-            "answers_per_participant to at most the number of tasks.",
-        ) from None
-
-
-def _promises(row: Any) -> Promises:
-    try:
-        return Promises(
-            requester=row.requester_name,
-            contact=row.contact,
-            purpose=row.purpose,
-            retention_days=row.retention_days,
-            at_least=row.at_least,
-        )
-    except QuietcrowdError:
-        raise ProblemError(
-            "not-ready",
-            "Workers see the requester, contact, purpose and retention time before they join. Set "
-            "requester, contact, purpose and retention_days of the draft, and open it again. "
-            "campaign create has the options --requester, --contact, --purpose and "
-            "--retention-days.",
-        ) from None
 
 
 def delete_campaign(connection: Connection, campaign: bytes) -> None:

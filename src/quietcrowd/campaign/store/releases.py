@@ -9,7 +9,7 @@ results computed from exactly the reports of a release. After closing, reports a
 `release_waiting`, for at least `at_least` new workers, and `update_released`, after the campaign
 closed or for a release after withdrawals, write these columns. So joins, uploads and withdrawals
 change nothing visible in between. Counts of joined and left workers are rounded down as well, so
-that a release does not reveal a single one who has not sent.
+that a release does not reveal a single worker without reports.
 
 If `at_least` is 1, nothing waits: the view is current, and `show_at_once` updates the counts of
 workers and reports. Withdrawals and the method are read directly then.

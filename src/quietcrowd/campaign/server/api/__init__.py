@@ -4,6 +4,7 @@ from quietcrowd.campaign.server import service
 from quietcrowd.campaign.server.api import (
     about,
     campaigns,
+    checks,
     drafts,
     estimates,
     images,
@@ -25,6 +26,7 @@ ROUTES = tuple(
         participants.router,
         campaigns.router,
         drafts.router,
+        checks.router,
         tasks.router,
         images.router,
         workers.invites,

@@ -30,12 +30,12 @@ from quietcrowd.campaign.store.campaigns import (
     close_campaign,
     day_of,
     delete_campaign,
-    fixed_configuration,
     keep_ending,
     read_tasks,
     update_campaign,
 )
 from quietcrowd.campaign.store.database import UNAVAILABLE
+from quietcrowd.campaign.store.drafts import fixed_configuration
 from quietcrowd.campaign.store.images import keep_named_images
 from quietcrowd.campaign.store.requesters import owned_campaign
 from quietcrowd.campaign.store.withdrawals.journal import trace_of
