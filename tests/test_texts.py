@@ -41,6 +41,7 @@ CODED |= {"KnownTruthError", "QuestionError", "UnaffordableError"}
 INDIRECT = {
     "mechanisms.sampled-variance-removed",
     *("answers.ids-without-points", "answers.marks-read-as-missing", "answers.values-cleaned"),
+    *("campaign.task-file-damaged", "campaign.workbooks-unsupported"),
 }
 """Codes that are in tables, or parameters of a function."""
 
