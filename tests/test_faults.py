@@ -1,5 +1,7 @@
 """The list of faults fits the package, and what seeds them tells a fault that survives."""
 
+from contextlib import nullcontext
+
 import pytest
 from tests.faults import LIST, ROOT, main, read_faults
 
@@ -23,6 +25,13 @@ new = "0 <= float(value) < 1"
 tests = ["tests/test_validation.py::test_a_proportion_is_above_0_and_below_1"]
 why = "A share of 0 divides by 0 later."
 """
+
+
+@pytest.fixture
+def uncopied(monkeypatch, tmp_path):
+    """Seed faults into a folder without the package, where no test is run anyway."""
+    (tmp_path / "quietcrowd").mkdir()
+    monkeypatch.setattr("tests.faults.copied", lambda: nullcontext(tmp_path))
 
 
 def test_every_package_has_faults():
@@ -49,6 +58,7 @@ def test_a_fault_that_survives_is_told(tmp_path, capsys):
     ]
 
 
+@pytest.mark.usefixtures("uncopied")
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
@@ -70,6 +80,7 @@ def test_a_fault_that_fits_no_longer_is_told(tmp_path, capsys, monkeypatch, old,
     assert told in printed
 
 
+@pytest.mark.usefixtures("uncopied")
 @pytest.mark.parametrize(
     ("status", "summary", "words"),
     [
@@ -90,6 +101,7 @@ def test_only_a_test_that_fails_detects_a_fault(
     assert capsys.readouterr().out.startswith(f"grave: {words}")
 
 
+@pytest.mark.usefixtures("uncopied")
 def test_tests_that_fail_anyway_end_it(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("tests.faults.run_tests", lambda *_: (1, "1 failed in 0.10s"))
     listed = tmp_path / "faults.toml"
