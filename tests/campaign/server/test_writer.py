@@ -55,7 +55,7 @@ class Failing:
             yield connection
 
 
-def writer_of(database, patience: float = 10.0) -> Writer:
+def writer_of(database, patience: float = LONG) -> Writer:
     return Writer(database=database, changed=lambda _: None, patience=patience)
 
 

@@ -311,7 +311,7 @@ def invent(desk, campaign, count):
 
 @pytest.mark.usefixtures("held_briefly")
 def test_one_source_invents_few_workers_at_once(start_server):
-    server = start_server(joins_at_once=5, joins_per_minute=1.0)
+    server = start_server(joins_at_once=5, joins_per_minute=0.01)
     desk = new_desk(server)
     campaign, invited = desk.campaign(join_mode="open"), desk.campaign()
     worker = desk.worker(campaign)
@@ -328,7 +328,7 @@ def test_one_source_invents_few_workers_at_once(start_server):
 
 @pytest.mark.usefixtures("held_briefly")
 def test_behind_a_proxy_that_is_named_each_worker_is_a_source(start_server):
-    server = start_server(joins_at_once=2, joins_per_minute=1.0, trusted_proxy="127.0.0.1")
+    server = start_server(joins_at_once=2, joins_per_minute=0.01, trusted_proxy="127.0.0.1")
     desk = new_desk(server)
     campaign = desk.campaign(join_mode="open")
     seen = []
