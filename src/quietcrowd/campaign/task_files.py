@@ -167,7 +167,7 @@ def _from_table(content: bytes, suffix: str) -> tuple[list[Record], list[str]]:
 
 
 def _unpacked_table(content: bytes, suffix: str) -> dict[str, Any]:
-    """Return records and notes, or the code and the fields of an error; evaluate no formulas."""
+    """Return records and notes; evaluate no formulas."""
     with TemporaryDirectory(prefix="quietcrowd-") as folder, warnings.catch_warnings():
         path = Path(folder, f"tasks{suffix}")
         path.write_bytes(content)
@@ -181,11 +181,11 @@ def _unpacked_table(content: bytes, suffix: str) -> dict[str, Any]:
             check_names(names)
             table = kind.call("read", path, tuple(names))
         except MissingExtraError:
-            return {"code": "campaign.workbooks-unsupported", "fields": {}}
+            raise FormatError("campaign.workbooks-unsupported") from None
         except (FormatError, ParameterError) as error:
-            return {"code": "campaign.task-file-damaged", "fields": {"error": _named(error, path)}}
+            raise FormatError("campaign.task-file-damaged", error=_named(error, path)) from None
     if len(table) > MAX_TASKS:
-        return {"code": "campaign.too-many-tasks-in-file", "fields": {"most": MAX_TASKS}}
+        raise FormatError("campaign.too-many-tasks-in-file", most=MAX_TASKS)
     texts = suffix != ".parquet"
     rows = ({name: _plain(cell, texts) for name, cell in row.items()} for row in table.to_pylist())
     return {
@@ -235,7 +235,10 @@ def main() -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-    found = _unpacked_table(sys.stdin.buffer.read(), sys.argv[1])
+    try:
+        found = _unpacked_table(sys.stdin.buffer.read(), sys.argv[1])
+    except FormatError as error:
+        found = {"code": error.code, "fields": error.fields}
     json.dump(found, sys.stdout, default=str)
 
 

@@ -48,6 +48,7 @@ COMMANDS: Table = {
             "close": ("Close a campaign, now or after a day.", "campaign.manage:Close"),
             "delete": ("Delete a campaign permanently.", "campaign.manage:Delete"),
             "dashboard": ("Print a link to the dashboard.", "campaign.manage:Dashboard"),
+            "results": ("Print the results of a campaign so far.", "campaign.results:Results"),
             "export": ("Export truths, reports or all results.", "campaign.export:Export"),
             "workers": (
                 "Exclude, include or erase workers.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -51,17 +52,30 @@ class Survey:
         labels = isinstance(found.mechanism.domain, FiniteDomain) and not self.means
         estimate = estimate_shares if labels else estimate_means
         frame = estimate(found, confidence=self.confidence)
-        if self.output is not None:
-            write_table(frame, self.output)
-        if self.as_json:
-            typer.echo(json.dumps(records_of(frame)))
-        elif self.output is None:
-            print_frame(frame, "--output shares.csv")
-        table = found.table
-        note(
-            f"{counted(len(table), 'report')} on {counted(len(table.tasks), 'question')}. Low and "
-            f"high are {self.confidence:.0%} intervals for all people of whom these workers are a "
-            "random sample."
+        show_estimates(
+            frame, len(found.table), self.confidence, output=self.output, as_json=self.as_json
         )
         if found.simulated:
             note("The noise is simulated: these reports protect no one.")
+
+
+def show_frame(frame: Any, way: str, *, output: Path | None, as_json: bool) -> None:
+    """Write, or print, a table; `way` are the options with which it is written in full."""
+    if output is not None:
+        write_table(frame, output)
+    if as_json:
+        typer.echo(json.dumps(records_of(frame)))
+    elif output is None:
+        print_frame(frame, way)
+
+
+def show_estimates(
+    frame: Any, reports: int, confidence: float, *, output: Path | None, as_json: bool
+) -> None:
+    """Write or print shares or means, and say what their intervals are."""
+    show_frame(frame, "--output shares.csv", output=output, as_json=as_json)
+    note(
+        f"{counted(reports, 'report')} on {counted(frame['task'].nunique(), 'question')}. Low and "
+        f"high are {confidence:.0%} intervals for all people of whom these workers are a random "
+        "sample."
+    )

@@ -65,6 +65,13 @@ class Assignment(StrEnum):
         return "random" if self is Assignment.EVENLY else "suggested"
 
 
+class Goal(StrEnum):
+    """What a good result is."""
+
+    TRUTHS = "truths"
+    SHARES = "shares"
+
+
 @option_group("Privacy")
 class PersonalPrivacy:
     """Options for the privacy loss of a person, and the mechanism."""
@@ -97,6 +104,10 @@ class WorkerOptions:
     )
     anyway: bool = option(
         help="Create the campaign even if its result is as good as guessing.", default=False
+    )
+    goal: Goal = option(
+        help="The right answer to each question, or how many people give each answer.",
+        default=Goal.TRUTHS,
     )
     max_answers: int | None = option(
         min=1, metavar="NUMBER", help="Maximum number of answers per worker.", default=None
@@ -379,6 +390,7 @@ class Create(PersonalPrivacy, PossibleAnswers, WorkerOptions, Promises, OnServer
         handed_out = self.assign or Assignment.EVENLY
         return {
             "title": self.title,
+            "goal": self.goal.value,
             "description": self.description,
             "mechanism": self._chosen.to_dict(),
             "method": None if self.method is None else choose_method(self.method).to_dict(),

@@ -1,0 +1,117 @@
+"""``quietcrowd campaign results``: truths, or shares and means, of a campaign so far."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from quietcrowd.commands import options
+from quietcrowd.commands.campaign.client import OnCampaign, checked
+from quietcrowd.commands.declare import command, option
+from quietcrowd.commands.files import check_one_stream, check_outputs
+from quietcrowd.commands.printing import counted, note
+from quietcrowd.commands.survey import show_estimates, show_frame
+from quietcrowd.exceptions import ParameterError
+
+if TYPE_CHECKING:
+    import httpx
+
+_TRIES = 5
+_REPLACED = 409
+
+
+@command()
+class Results(OnCampaign):
+    """Print the results of a campaign so far.
+
+    They are truths or, if shares are the goal of the campaign, the estimated share of people who
+    give each answer. Means are printed for numbers. Shares and means have intervals, which contain
+    the chance in the noise and in the choice of workers. For files of truths and reports, use
+    quietcrowd campaign export.
+
+    Example: quietcrowd campaign results 0123456789abcdef0123456789abcdef
+
+    Example: quietcrowd campaign results 0123456789abcdef0123456789abcdef --shares -o shares.csv
+    """
+
+    shares: bool = option(help="Shares or means, whatever the goal.", default=False)
+    means: bool = option(help="Means of levels, instead of shares.", default=False)
+    output: Path | None = options.OUTPUT
+    as_json: bool = options.JSON
+
+    def run(self) -> None:
+        """Print or write the results."""
+        check_one_stream(self.output, as_json=self.as_json)
+        check_outputs([], self.output)
+        url = f"/campaigns/{self.campaign_id}"
+        with self.client() as client:
+            goal = checked(client.get(url)).json()["goal"]
+            estimates = self.shares or self.means or goal == "shares"
+            path = "estimates" if estimates else "results/truths"
+            first, items = _pages(client, f"{url}/{path}")
+            funnel = checked(client.get(f"{url}/funnel")).json()
+        note(_words(funnel))
+        if not estimates:
+            show_frame(
+                pd.DataFrame(items),
+                "--output truths.csv",
+                output=self.output,
+                as_json=self.as_json,
+            )
+            return
+        if first["why_none"] is not None:
+            raise ParameterError("commands.no-estimates", reason=first["why_none"])
+        for warning in first["warnings"]:
+            note(f"{warning['code']}: {warning['message']}")
+        frame = _frame(items, means=self.means)
+        show_estimates(
+            frame,
+            first["reports"],
+            first["confidence"],
+            output=self.output,
+            as_json=self.as_json,
+        )
+
+
+def _pages(client: httpx.Client, url: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return the first page and the items of all; begin again if others replace them."""
+    for _ in range(_TRIES):
+        first = page = checked(client.get(url)).json()
+        items = list(first["items"])
+        while page["next_cursor"] is not None:
+            answer = client.get(url, params={"cursor": page["next_cursor"]})
+            if answer.status_code == _REPLACED:
+                break
+            page = checked(answer).json()
+            items += page["items"]
+        else:
+            return first, items
+    raise ParameterError("commands.results-replaced")
+
+
+def _words(funnel: Mapping[str, int | None]) -> str:
+    links = "" if funnel["links"] is None else f"{counted(int(funnel['links']), 'link')}; "
+    return f"{links}{funnel['joined']:,} joined, {funnel['sent']:,} sent, {funnel['left']:,} left."
+
+
+def _frame(items: list[dict[str, Any]], *, means: bool) -> pd.DataFrame:
+    """Return shares by label or level, or means."""
+    if not items or "label" in items[0]:
+        if means and items:
+            raise ParameterError("commands.labels-have-no-mean")
+        return pd.DataFrame(items)
+    if means or items[0]["histogram"] is None:
+        return pd.DataFrame([{**one, "histogram": None} for one in items]).drop(columns="histogram")
+    return pd.DataFrame(
+        {
+            "task": one["task"],
+            "label": bar["low_edge"],
+            **{name: bar[name] for name in ("share", "low", "high")},
+            "reports": one["reports"],
+        }
+        for one in items
+        for bar in one["histogram"]
+    )
