@@ -14,6 +14,7 @@ from starlette.routing import Route
 from tests.campaign.mechanisms import MECHANISMS, MECHANISMS_BY_DAY
 from tests.campaign.people import YES_NO, Running, new_desk
 from tests.campaign.pictures import PNG, hash_of
+from tests.campaign.waiting import LONG
 from tests.campaign.web.browser import own_chromium
 from tests.nightly import by_day
 
@@ -29,7 +30,7 @@ pytestmark = pytest.mark.slow
 
 WORKER = Path(str(files("quietcrowd.campaign.web") / "worker"))
 HERE = Path(__file__).parent
-QUICK = {"delay": 50, "pause": 5, "patience": 2_000}
+QUICK = {"delay": 50, "pause": 5, "patience": 1_000 * LONG}
 YES = [["t0", "yes"], ["t1", "yes"], ["t2", "no"]]
 CALL = """async ([name, ...values]) => {
   const module = await import("./device_page.js");
