@@ -74,6 +74,14 @@ export class Device {
     return { spent: given.spent, after, budget: this.#budget, ...given.asked };
   }
 
+  async answersWithin(limit) {
+    const { spent, epsilon, terms } = given;
+    const fitting = [...Array(terms.answers).keys()].filter(
+      (count) => limit === null || spent + epsilon * (count + 1) <= limit,
+    );
+    return fitting.length;
+  }
+
   async setBudget(budget) {
     called("setBudget", budget);
     this.#budget = budget;

@@ -3,10 +3,7 @@
 import { boundsOf, labelsOf } from "../terms/domain.js";
 import { requireMembers, isFrom, must } from "./reading.js";
 
-/**
- * Check that a grid is that of a domain of numbers with its step; see Python's grid.py.
- * @param {{low: number, step: number, steps: number, high: number}} grid
- */
+/** Check that a grid is that of a domain of numbers with its step; see Python's grid.py. */
 export function checkGrid(grid, domain) {
   requireMembers(grid, "low step steps high");
   const { step } = grid;
@@ -22,10 +19,7 @@ export function checkGrid(grid, domain) {
   must(grid.low === low && grid.high === high && grid.steps === steps);
 }
 
-/**
- * Clip and round a number to a place from 0 to `steps`; ties are rounded to the even place.
- * @param {{low: number, step: number, steps: number}} grid
- */
+/** Clip and round a number to a place from 0 to `steps`; ties are rounded to the even place. */
 export function placeOf({ low, step, steps }, number) {
   const place = (number - low) / step;
   const below = Math.floor(place);
@@ -34,7 +28,6 @@ export function placeOf({ low, step, steps }, number) {
   return Math.min(Math.max(up ? below + 1 : below, 0), steps);
 }
 
-/** Return the places of answers on the grid; null stays null. */
 export function placesOf({ mechanism, channel }, codes) {
   const labels = labelsOf(mechanism.domain);
   const number = (code) => (labels === null ? code : labels[code]);

@@ -1,6 +1,6 @@
 // Devices process answers as a campaign's channel describes it. Each kind of channel is one module
 // here and one in Python's mechanisms/channels/; none knows a mechanism. It has check, draw, loss
-// and describe, and some have exactLoss or percentages.
+// (of one report, or one cell of a sketch) and describe, and some have exactLoss or percentages.
 
 import { byCodePoint, encoder } from "../terms/domain.js";
 import { counted } from "../terms/names.js";
@@ -10,8 +10,6 @@ import { shift } from "./shift.js";
 import { sketch } from "./sketch.js";
 import { table } from "./table.js";
 import { weights } from "./weights.js";
-
-/** @import { Say } from "../page/messages.js" */
 
 const CHANNELS = Object.freeze({ table, shift, weights, sets, sketch });
 
@@ -33,25 +31,12 @@ function kindOf(channel) {
   return CHANNELS[channel.kind];
 }
 
-/**
- * Check a channel, which a server may have made up, and return the range of its reports.
- * @param {object} domain  of the answers
- * @param {number} tasks  number of tasks
- * @throws {RangeError}  if the channel is invalid
- */
+/** Return the range of a channel's reports; throw RangeError if a server has made it up. */
 export function check(channel, domain, tasks) {
   return kindOf(channel).check(channel, domain, tasks);
 }
 
-/**
- * Randomize a worker's answers, in the order of the tasks' names, into reports or a sketch.
- *
- * Errors never contain an answer.
- * @param {{mechanism: object, channel: object, report: object}} terms  of a configuration
- * @param {string[]} tasks  names of all
- * @param {Map<string, string | number | boolean | null>} answers  by names of tasks
- * @returns {{reports: {task: string, value: number, bit?: number}[]} | {numbers: number[]}}
- */
+/** Randomize answers, by names of tasks, into reports or a sketch; no error contains an answer. */
 export function draw(terms, tasks, answers, words) {
   const { mechanism, channel, report } = terms;
   const kind = kindOf(channel);
@@ -83,12 +68,7 @@ export function reportsAll({ report }) {
   return report.kind === "sketch" || report.every_task;
 }
 
-/**
- * Return the privacy loss of one answer, of linked answers, and of all answers.
- *
- * For sketches, all answers may have a smaller loss, which depends on the tasks' names.
- * @param {object} config  at least its mechanism, channel, report, and the three counts
- */
+/** Return the privacy losses; all answers to a sketch may lose less, by the tasks' names. */
 export function guaranteeOf(config) {
   const { answers_per_participant: answers, linked } = config;
   const isProtected = reportsAll(config);
@@ -112,7 +92,6 @@ export function exactLoss(channel) {
   return kindOf(channel).exactLoss?.(channel) ?? null;
 }
 
-/** Return the assumptions of a guarantee, in sentences. */
 export function assumptionsOf({ channel, report }, { answers, tasks }, say) {
   const kind = tasks === null ? "answers" : "tasks";
   const { per_worker: shared } = channel;
@@ -133,7 +112,6 @@ export function isSentAgain({ kind, per_worker: shared }) {
   return kind !== "sketch" && !shared;
 }
 
-/** Describe the probabilities of reports. @returns {string[]} */
 export function describe(terms, say) {
   const { channel } = terms;
   const again = say(`law.${isSentAgain(channel) ? "again" : "fresh"}`);

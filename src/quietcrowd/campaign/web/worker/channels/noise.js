@@ -13,7 +13,6 @@ const LARGEST_SCALE = 2 ** 46;
 export const REACHED = 64; // noise is clipped beyond this many scales
 const HALF = 30; // digits are collected in two integers of this many bits
 
-/** Check a scale of noise, in steps. */
 export function checkScale(scale) {
   must(isFrom(1, LARGEST_SCALE, scale));
 }
@@ -23,11 +22,6 @@ export function noisyPlaces(steps, scale) {
   const most = steps + REACHED * scale < 2 ** 31 ? 2 ** 31 - 1 : Number.MAX_SAFE_INTEGER;
   const beyond = Math.ceil(REACHED * scale);
   return [Math.max(-beyond, -most), Math.min(steps + beyond, most)];
-}
-
-/** Return the largest size of a sum of answers up to `farthest` steps, with noise. */
-export function largestNoisy(farthest, scale) {
-  return Math.ceil(farthest + REACHED * scale);
 }
 
 /** Return the exact privacy loss of two numbers, given their distance in steps. @returns {Ratio} */
@@ -49,8 +43,7 @@ export function scaleFor(most, epsilon) {
  *
  * It first takes the words of all values of a block: those of the first number, lowest digit first
  * and the rest last, then those of the second. Then it takes more words for each undecided coin, in
- * order, and then those of each number with a rest.
- * @param {number} scale  in steps; exactly the ratio that the float represents
+ * order, and then those of each number with a rest. The scale is in steps.
  */
 export function laplaceNoise(scale) {
   if (!(scale >= 1 && scale <= LARGEST_SCALE)) {

@@ -3,7 +3,7 @@
 // NULL, if it is a label, has a second draw.
 
 import { digitsOf, uniformIntegers } from "./random.js";
-import { ratioOf } from "./rational.js";
+import { firstFrom, ratioOf } from "./rational.js";
 import { TOTAL, requireMembers, isFrom, isWhole, must } from "./reading.js";
 
 const EPSILONS = 1024; // number of epsilons, or weights of a beta distribution, to sample from
@@ -39,7 +39,6 @@ function meanWeight(shared, size) {
     : tableOf(shared, size).reduce((sum, weight) => sum + weight) / EPSILONS;
 }
 
-/** Return the smallest weight that a worker may draw. */
 export function leastWeight(shared, size) {
   return shared.kind === "uniform" ? shared.low : tableOf(shared, size)[0];
 }
@@ -51,11 +50,7 @@ export function rowOf(answer, size, other) {
   return row;
 }
 
-/**
- * Draw the weight of each other label, which a worker keeps secret.
- * @param {object} shared  as described
- * @param {number} size  number of possible reports
- */
+/** Draw the weight of each other label, given the number of possible reports. */
 export function drawWeight(shared, size, words) {
   const { kind, low, high } = shared;
   return kind === "uniform"
@@ -89,14 +84,12 @@ function drawnTable(others, [low, high], alpha, beta) {
   const start = below(low);
   const whole = below(high) - start;
   const parts = BigInt(2 * EPSILONS);
-  let least = low;
+  let least = Number(low);
   const weights = Array.from({ length: EPSILONS }, (_, i) => {
     const wanted = parts * start + BigInt(2 * i + 1) * whole;
-    for (let last = whole > 0n ? high : least; least < last; ) {
-      const middle = (least + last) / 2n;
-      [least, last] = parts * below(middle) >= wanted ? [least, middle] : [middle + 1n, last];
-    }
-    return Number(least);
+    const last = whole > 0n ? Number(high) : least;
+    least = firstFrom(least, last, (weight) => parts * below(BigInt(weight)) >= wanted);
+    return least;
   });
   return withWholeMean(weights, Number(high));
 }
@@ -138,14 +131,10 @@ function withWholeMean(weights, most) {
  */
 export function weightsOf(mean, size) {
   const most = Math.floor(TOTAL / size);
-  const weights = Array.from({ length: EPSILONS }, (_, i) =>
-    Math.min(otherWeight(size, (mean * (2 * (EPSILONS - 1 - i) + 1)) / EPSILONS), most),
-  );
+  const weights = Array.from({ length: EPSILONS }, (_, i) => {
+    const loss = (mean * (2 * (EPSILONS - 1 - i) + 1)) / EPSILONS;
+    const digits = loss && Number(digitsOf(ratioOf(loss), BigInt(size - 1), 32)); // irrational
+    return loss ? Math.min(digits + 1, most) : most;
+  });
   return withWholeMean(weights, most);
-}
-
-export function otherWeight(size, epsilon) {
-  return epsilon === 0
-    ? Math.ceil(TOTAL / size)
-    : Number(digitsOf(ratioOf(epsilon), BigInt(size - 1), 32)) + 1; // irrational: rounded up
 }

@@ -5,15 +5,12 @@
 // compared with the next 32 digits, and so on: no probability is rounded.
 
 /** @import { Ratio } from "./rational.js" */
-/** @typedef {(count: number) => Uint32Array} WordSource */
-
 /** @typedef {(bits: number) => bigint} Chance  returns floor(p 2^bits) */
 
 const AT_ONCE = 65_536 / 4; // maximum words of one browser call
 const WORD_BITS = 32;
 const GUARD = 24;
 
-/** Return words of the browser's cryptographic generator. @type {WordSource} */
 export function systemWords(count) {
   const words = new Uint32Array(count);
   for (let start = 0; start < count; start += AT_ONCE) {
@@ -26,8 +23,7 @@ export function systemWords(count) {
  * Return integers that are exactly uniform on 0 to `size - 1`.
  *
  * Two words make a 64-bit number, lower half first. Numbers at or above the largest multiple of the
- * size are drawn again, together and in order.
- * @param {number} size  at most 2^32 + 1
+ * size, at most 2^32 + 1, are drawn again, together and in order.
  */
 export function uniformIntegers(words, size, count) {
   const whole = BigInt(size);
@@ -55,7 +51,6 @@ export function logistic(rate) {
   return (bits) => digitsOf(rate, 1n, bits);
 }
 
-/** Return the first 32 digits of a probability. @param {Chance} chance */
 export function firstDigits(chance) {
   return Number(chance(WORD_BITS));
 }
@@ -79,11 +74,8 @@ export function showsHeads(word, chance, words) {
 }
 
 /**
- * Return floor(2^bits / (others + exp(rate))) exactly.
- *
- * exp(-rate) is bounded ever more closely from both sides until both bounds give the same result.
- * This ends, because the value is irrational.
- * @param {Ratio} rate  above 0
+ * Return floor(2^bits / (others + exp(rate))) exactly: exp(-rate) is bounded ever more closely,
+ * until both bounds give the same result. This ends, because the value is irrational.
  */
 export function digitsOf(rate, others, bits) {
   if (rate.over <= 0n) {

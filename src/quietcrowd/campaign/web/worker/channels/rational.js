@@ -7,7 +7,6 @@ const LEAST_POWER = 1074n; // floats are multiples of 2^-1074
 
 const view = new DataView(new ArrayBuffer(8));
 
-/** Return the bits of a float as an integer. */
 function bitsOf(number) {
   view.setFloat64(0, number);
   return view.getBigUint64(0);
@@ -39,7 +38,6 @@ export function decimalOf(number) {
   };
 }
 
-/** Return the sum of two ratios. @param {Ratio} one @param {Ratio} other @returns {Ratio} */
 export function sumOf(one, other) {
   return {
     over: one.over * other.under + other.over * one.under,
@@ -73,6 +71,16 @@ export function floatUp({ over, under }) {
   const shift = FRACTION_BITS - BigInt((over / under).toString(2).length - 1);
   const digits = ((over << shift) + under - 1n) / under; // 2^52 to 2^53, rounded up
   return Number(digits) / 2 ** Number(shift);
+}
+
+/** Return the first whole number from `low` on for which a condition holds; `high` if none. */
+export function firstFrom(low, high, holds) {
+  let [first, last] = [low, high];
+  while (first < last) {
+    const middle = Math.floor((first + last) / 2);
+    [first, last] = holds(middle) ? [first, middle] : [middle + 1, last];
+  }
+  return first;
 }
 
 /** Return the float nearest to a ratio with `under` above 0; ties are rounded to even. */

@@ -6,7 +6,6 @@ import { uniformIntegers } from "./random.js";
 import { MOST_LABELS, TOTAL, requireMembers, isWhole, must, reportsTo } from "./reading.js";
 
 const MOST_SETS = 2 ** 53; // smaller whole numbers are exact
-const SETS_AT_ONCE = 2 ** 14;
 
 export const sets = Object.freeze({
   /** Check a channel: a set with the answer has the weight `inside`, any other `outside`. */
@@ -15,19 +14,40 @@ export const sets = Object.freeze({
     const { labels, members, inside, outside } = channel;
     must(isWhole(2, MOST_LABELS, labels) && labels === labelsOf(domain)?.length);
     must(isWhole(1, labels - 1, members));
-    const count = countSets(labels, members);
-    must(count <= BigInt(MOST_SETS));
+    const count = setBinomials(labels + 1, members)[members - 1][labels];
+    must(count < MOST_SETS);
     must(isWhole(1, TOTAL, inside) && isWhole(1, inside, outside));
     must(members * inside + (labels - members) * outside <= TOTAL);
-    return reportsTo(Number(count) - 1);
+    return reportsTo(count - 1);
   },
 
-  /** Draw the number of a set for each answer. */
-  draw({ channel }, codes, words) {
-    return { values: drawSets(channel, codes, words) };
+  /**
+   * Draw the number of a set for each answer, in one block, since there are at most 5,000. The
+   * answer is first, followed by the other labels, of which uniform draws move one after another to
+   * the front. The set is the first labels, with or without the answer.
+   */
+  draw({ channel: { labels, members, inside, outside } }, codes, words) {
+    const total = members * inside + (labels - members) * outside;
+    const drawn = uniformIntegers(words, total, codes.length);
+    const rows = codes.map((code) => {
+      const row = [...new Array(labels).keys()];
+      [row[0], row[code]] = [code, 0];
+      return row;
+    });
+    for (let place = 1; place <= members; place += 1) {
+      const moved = uniformIntegers(words, labels - place, codes.length);
+      rows.forEach((row, i) => {
+        const other = place + moved[i];
+        [row[place], row[other]] = [row[other], row[place]];
+      });
+    }
+    const values = rows.map((row, i) => {
+      const first = drawn[i] < members * inside ? 0 : 1;
+      return rankOfSet(row.slice(first, first + members).sort((a, b) => a - b), labels);
+    });
+    return { values };
   },
 
-  /** Return the privacy loss of one report. */
   loss({ inside, outside }) {
     return Math.log1p((inside - outside) / outside);
   },
@@ -57,21 +77,11 @@ function setBinomials(labels, members) {
   });
 }
 
-function countSets(labels, members) {
-  let count = 1n;
-  for (let i = 1n; i <= BigInt(members); i += 1n) {
-    count = (count * (BigInt(labels - members) + i)) / i;
-  }
-  return count;
-}
-
-/** Return the number of a set, given the codes of its labels in increasing order. */
 export function rankOfSet(codes, labels) {
   const table = setBinomials(labels, codes.length);
   return codes.reduce((rank, code, place) => rank + table[place][code], 0);
 }
 
-/** Return the codes of the labels of a set, given its number. */
 export function membersOfSet(rank, labels, members) {
   const table = setBinomials(labels, members);
   const codes = new Array(members);
@@ -84,42 +94,4 @@ export function membersOfSet(rank, labels, members) {
     left -= table[place][code];
   }
   return codes;
-}
-
-/**
- * Return the number of a set for each answer.
- *
- * The answer is first, followed by the other labels, of which uniform draws move one after another
- * to the front. The set is the first labels, with or without the answer.
- * @param {{labels: number, members: number, inside: number, outside: number}} law
- * @param {number[]} codes  of answers
- */
-function drawSets(law, codes, words) {
-  const reports = [];
-  for (let start = 0; start < codes.length; start += SETS_AT_ONCE) {
-    reports.push(...drawSomeSets(law, codes.slice(start, start + SETS_AT_ONCE), words));
-  }
-  return reports;
-}
-
-function drawSomeSets({ labels, members, inside, outside }, codes, words) {
-  const total = members * inside + (labels - members) * outside;
-  const drawn = uniformIntegers(words, total, codes.length);
-  const rows = codes.map((code) => {
-    const row = [...new Array(labels).keys()];
-    [row[0], row[code]] = [code, 0];
-    return row;
-  });
-  for (let place = 1; place <= members; place += 1) {
-    const moved = uniformIntegers(words, labels - place, codes.length);
-    rows.forEach((row, i) => {
-      const other = place + moved[i];
-      [row[place], row[other]] = [row[other], row[place]];
-    });
-  }
-  return rows.map((row, i) => {
-    const first = drawn[i] < members * inside ? 0 : 1;
-    const set = row.slice(first, first + members).sort((a, b) => a - b);
-    return rankOfSet(set, labels);
-  });
 }

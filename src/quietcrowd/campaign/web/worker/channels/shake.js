@@ -27,7 +27,6 @@ export function shake256(message, size) {
   return digest;
 }
 
-/** Apply Keccak-f[1600] in place. */
 function permute(lanes) {
   for (let round = 0; round < ROUNDS; round += 1) {
     theta(lanes);

@@ -5,6 +5,7 @@
 // them agree.
 
 import { tableOf } from "./per_worker.js";
+import { firstFrom } from "./rational.js";
 import { TOTAL } from "./reading.js";
 
 const MANY_WEIGHTS = 2 ** 20;
@@ -21,12 +22,7 @@ const GAUSS_POINTS = [-1, 1].flatMap((side) =>
 /** Multiplicities of the four weights at an end; the integral starts between the 2nd and 3rd. */
 const END_COUNTS = [1 + 17 / 5760, 23 / 24 - 17 / 1920, 1 / 24 + 17 / 1920, -17 / 5760];
 
-/**
- * Return the loss of one report, given all others, and the loss of all reports together.
- * @param {{weights: number[][], per_worker: object}} channel
- * @param {boolean} isNull  whether NULL is a label
- * @param {number} count  of answers; with NULL, of tasks
- */
+/** Return the loss of one report, given all others, and of all: of answers or, with NULL, tasks. */
 export function sharedLosses({ weights: rows, per_worker: shared }, isNull, count) {
   const others = rows.length - 1;
   if (count === 1) {
@@ -37,7 +33,8 @@ export function sharedLosses({ weights: rows, per_worker: shared }, isNull, coun
     const table = tableOf(shared, others + 1);
     const { cell, logs } = meansOver(table.map((weight) => [weight, 1]), others, count);
     if (shared.kind === "beta") {
-      const row = rowRange((agreements) => logs(agreements, count - agreements), count);
+      const near = (agreements) => logs(agreements, count - agreements);
+      const row = Math.max(near(0), near(count)) - near(turningPoint(near, count));
       return { cell: Math.max(SLACK, cell), row: Math.max(SLACK, row) };
     }
     const half = isNull ? Math.floor(count / 2) : 0; // of the other row's cells: NULL
@@ -65,8 +62,11 @@ function meansOver(weights, others, count) {
   const kept = weights.map(([weight]) => logRatio(TOTAL - others * weight, even));
   const given = weights.map(([weight]) => logRatio(weight, even));
   const power = (log, times) => times && times * log; // 0^0 is 1
-  const logs = (agreements, flips) =>
-    logSum(kept.map((log, i) => power(log, agreements) + power(given[i], flips)), chances);
+  const logs = (agreements, flips) => {
+    const all = kept.map((log, i) => power(log, agreements) + power(given[i], flips));
+    const top = all.reduce((most, log) => Math.max(most, log));
+    return top + Math.log(all.reduce((sum, log, i) => sum + chances[i] * Math.exp(log - top), 0));
+  };
   const odds = (all, one) => {
     const top = all.reduce((most, log) => Math.max(most, log));
     const shares = all.map((log, i) => chances[i] * Math.exp((count - 1) * (log - top)));
@@ -77,26 +77,9 @@ function meansOver(weights, others, count) {
   return { cell: Math.max(odds(kept, given), odds(given, kept)), logs };
 }
 
-/** Return ln of the weighted sum of e^log. */
-function logSum(logs, counts) {
-  const top = logs.reduce((most, log) => Math.max(most, log));
-  return top + Math.log(logs.reduce((sum, log, i) => sum + counts[i] * Math.exp(log - top), 0));
-}
-
-/** Return the range of a function that falls up to one place and then rises. */
-function rowRange(near, count) {
-  const first = turningPoint(near, count);
-  return Math.max(near(0), near(count)) - near(first);
-}
-
 /** Return the first place from which on a function does not fall. */
 function turningPoint(near, count) {
-  let [first, last] = [0, count];
-  while (first < last) {
-    const middle = Math.floor((first + last) / 2);
-    [first, last] = near(middle + 1) >= near(middle) ? [first, middle] : [middle + 1, last];
-  }
-  return first;
+  return firstFrom(0, count, (place) => near(place + 1) >= near(place));
 }
 
 /** Return the loss of a row for uniform w: means fall up to one place, then rise. */

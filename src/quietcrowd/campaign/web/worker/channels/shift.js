@@ -49,7 +49,6 @@ export const shift = Object.freeze({
     return { values, bits: withNoise(bits, noise, report.bit) };
   },
 
-  /** Return the privacy loss of one report. */
   loss(channel) {
     const { over, under } = shift.exactLoss(channel);
     return nearestFloat(over, under);

@@ -4,7 +4,7 @@
 
 import { counted, withDigits } from "../terms/names.js";
 import { checkGrid, placesOf, withNoise } from "./grid.js";
-import { checkScale, laplaceNoise, largestNoisy, lossApart, scaleFor } from "./noise.js";
+import { checkScale, laplaceNoise, lossApart, REACHED, scaleFor } from "./noise.js";
 import { isNoMore, leastMeant, nearestFloat, sumOf } from "./rational.js";
 import { isFrom, isWhole, MOST_NUMBERS, must, requireMembers } from "./reading.js";
 import { shake256 } from "./shake.js";
@@ -34,19 +34,12 @@ export const sketch = Object.freeze({
     must(isWhole(0, grid.steps, centre) && channel.noise_unit === 1 / UNIT);
     must(isFrom(0, 2 ** 48, moments));
     const length = moments ? rank + (rank * (rank + 1)) / 2 : rank;
-    const largest = largestNoisy(tasks * farthestFrom(centre, grid) * UNIT, scale);
+    const largest = Math.ceil(tasks * farthestFrom(centre, grid) * UNIT + REACHED * scale);
     must(length <= MOST_NUMBERS && largest <= Number.MAX_SAFE_INTEGER);
     return { kind: "sketch", length, numbers: "whole", value: [-largest, largest] };
   },
 
-  /**
-   * Return noisy sums of profiles weighted by answers. If the channel has moments, also return
-   * noisy sums of the products of two numbers of each answered task's profile.
-   * @param {object} terms  as described
-   * @param {(number | null)[]} codes  of the answers to all tasks
-   * @param {string[]} tasks  all, in order
-   * @returns {{numbers: number[]}}
-   */
+  /** Return noisy sums of profiles weighted by answers and, with moments, of their products. */
   draw(terms, codes, words, tasks) {
     const { channel, report } = terms;
     requireExact(channel, tasks.length);
@@ -64,7 +57,6 @@ export const sketch = Object.freeze({
     return { numbers: [...sums, ...noisy(weighted(profiles, answered, products), scale)] };
   },
 
-  /** Return the privacy loss of one cell. */
   loss(channel) {
     const { over, under } = sketch.exactLoss(channel);
     return nearestFloat(over, under);

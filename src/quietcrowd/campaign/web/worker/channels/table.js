@@ -11,10 +11,7 @@ const MOST_COLUMNS = 6; // of a table that is shown
 const HARDLY = 0.0005; // smaller values print as "under 0.1 %"
 
 export const table = Object.freeze({
-  /**
-   * Check a channel: it has a row for each label and perhaps one for NULL; columns are the same
-   * labels, unless they are numbered.
-   */
+  /** Check a channel: a row for each label, perhaps for NULL; so for columns, unless numbered. */
   check(channel, domain) {
     requireMembers(channel, "kind weights", "numbered per_worker");
     const { weights, numbered, per_worker: shared } = channel;

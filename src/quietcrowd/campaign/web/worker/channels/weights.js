@@ -32,14 +32,12 @@ export const weights = Object.freeze({
     return reportsTo(last);
   },
 
-  /** Draw a report for each place of an answer. */
   draw(terms, codes, words) {
     const drawn = words(codes.length);
     const places = placesOf(terms, codes);
     return { values: places.map((place, i) => boundedReport(terms.channel, place, drawn[i])) };
   },
 
-  /** Return the privacy loss of one report. */
   loss(channel) {
     return Math.log1p(oddsBeyondOne(channel));
   },

@@ -1,17 +1,16 @@
 // A worker's device in one campaign: its storage and its requests.
 
 import { reportsAll } from "../channels/index.js";
+import { firstFrom } from "../channels/rational.js";
 import { canonicalHash, canonicalJson } from "../terms/canonical.js";
 import { channelHash, lettersOf, taskQuestions } from "../terms/questions.js";
 import { askedOf, readTasks, readTerms, refuseIf } from "../terms/terms.js";
 import { fetchImages, imagesOf } from "./images.js";
 import { costOf, requireBudget, spentIn } from "./ledger.js";
-import { newCode, newCredential, participantOf, readCode, spellCode } from "./membership.js";
+import { newCode, newCredential, participantOf, readCode } from "./membership.js";
 import { checkedReceipt, drawUpload, knownReports, readable, toDraw } from "./reports.js";
 import { insist, objectIn, request, waitFor } from "./server.js";
 import { exchange, filesOf, openStore } from "./store.js";
-
-/** @import { Say } from "../page/messages.js" */
 
 /**
  * In ms. Reports are sent a multiple of `delay` after the worker's request, so that the time of
@@ -49,13 +48,10 @@ export class Device {
   #mine; // the credential that these tasks are for
   #leaves = 0; // when reports are sent, in ms of performance.now()
 
-  /**
-   * Open the device with its stored state.
-   * @param {{base: string, campaign: string, english: Say}} asked  `base`: of the server, with a
-   * slash at the end; `english`: compared with the sentences of a configuration
-   */
+  /** Open the device with its stored state; `base` of the server has a slash at the end. */
   static async open({ base, campaign, english, ...timing }) {
-    const [device, { href, origin }] = [new Device(), new URL(base)];
+    const device = new Device();
+    const { href, origin } = new URL(base);
     const [name, path] = [`${href}j/${campaign}`, `public/campaigns/${campaign}`];
     device.#where = { base: href, campaign, english, origin, name, path };
     device.#timing = { ...TIMING, ...timing };
@@ -118,7 +114,6 @@ export class Device {
     await (this.#own.next ? this.#fetchTasks(this.#own.next) : this.load());
   }
 
-  /** Return whether this browser has joined with another invite. */
   async isOther(invite) {
     const { link } = this.#own ?? {};
     return Boolean(invite && link) && link !== (await participantOf(invite));
@@ -127,7 +122,7 @@ export class Device {
   /** The code with which the worker can go on in another browser; null once it is of no use. */
   get code() {
     const { state, code, placed } = this.#own ?? {};
-    return state === "joined" && code && !placed ? spellCode(code) : null;
+    return state === "joined" && code && !placed ? code.match(/.{4}/g).join("-") : null;
   }
 
   /**
@@ -137,24 +132,35 @@ export class Device {
    */
   async spending(count) {
     await this.#exchange();
-    const [entries, { terms, tasks }] = [this.#entries, this];
-    const asked = this.#asked(entries);
-    const all = new Map(tasks.map(({ name }) => [name, true]));
-    const most = all.size ? toDraw(asked, all).size : terms.tasks;
-    const drawn = reportsAll(terms) ? most : Math.min(count, most);
+    const asked = this.#asked(this.#entries);
     const before = new Set(
-      entries.flatMap(({ reports = {}, letters = [] }) => [...Object.keys(reports), ...letters]),
+      this.#entries.flatMap((one) => [...Object.keys(one.reports ?? {}), ...(one.letters ?? [])]),
     );
     const { hashes, letters } = this.#questions;
-    const among = (has) => [...all.keys()].filter((name) => has(hashes.get(name), name));
+    const among = (has) => [...hashes].flatMap(([name, hash]) => (has(hash, name) ? name : []));
     return {
-      ...spentIn(entries, this.#own?.reports ? 0 : costOf(terms, drawn)),
+      ...this.#spentAfter(count),
       reused: among((hash) => asked.known.has(hash)),
       repeated: among(
         (hash, name) =>
           !asked.known.has(hash) && [hash, ...letters.get(name)].some((one) => before.has(one)),
       ),
     };
+  }
+
+  /** Return how many answers of this campaign fit into a limit; null is no limit. */
+  async answersWithin(limit) {
+    await this.#exchange();
+    const isBeyond = (count) => limit !== null && this.#spentAfter(count).after > limit;
+    return firstFrom(0, this.terms.answers, (count) => isBeyond(count + 1));
+  }
+
+  #spentAfter(count) {
+    const { terms, tasks } = this;
+    const all = new Map(tasks.map(({ name }) => [name, true]));
+    const most = all.size ? toDraw(this.#asked(this.#entries), all).size : terms.tasks;
+    const drawn = reportsAll(terms) ? most : Math.min(count, most);
+    return spentIn(this.#entries, this.#own?.reports ? 0 : costOf(terms, drawn));
   }
 
   /** Set the maximum epsilon of all campaigns of this origin; null for no limit. */
@@ -195,10 +201,7 @@ export class Device {
     return new Map(this.#own && !this.#isOver(this.#own) ? this.#own.drafts : []);
   }
 
-  /**
-   * Take the place, then randomize the answers and store the reports in one transaction; they will
-   * then be sent. `onWait` as in `send`: without a place nothing is randomized.
-   */
+  /** Take the place, then randomize the answers, and store the reports in one transaction. */
   async commit(answers, onWait) {
     const [{ terms }, { delay }] = [this, this.#timing];
     const given = new Map([...answers].filter(([, answer]) => answer !== null));
@@ -233,10 +236,7 @@ export class Device {
     this.#leaves = start + delay * Math.ceil((performance.now() - start) / delay);
   }
 
-  /**
-   * Send the stored reports, the same bytes until they are acknowledged; return the receipt.
-   * `onWait` receives the ms until the next attempt.
-   */
+  /** Send the stored reports, the same bytes, until acknowledged; `onWait` gets pauses in ms. */
   async send(onWait) {
     while (performance.now() < this.#leaves) {
       await waitFor(this.#leaves - performance.now());
@@ -303,11 +303,7 @@ export class Device {
   /** Return the ledger of this browser as JSON, without answers and secrets. */
   async ledgerText() {
     await this.#exchange();
-    const kept = this.#entries.map(
-      ({ name, state, budget, cost, requester, channel, letters, reports }) =>
-        ({ name, state, budget, cost, requester, channel, letters, reports }),
-    );
-    return `${JSON.stringify(kept, null, 1)}\n`;
+    return `${JSON.stringify(this.#entries.map(lossOf), null, 1)}\n`;
   }
 
   get #own() {
@@ -336,7 +332,6 @@ export class Device {
     return this.#keep((own) => isMine(own) && { ...own, ...change(own) });
   }
 
-  /** Return whether the drafts of an entry must be deleted. */
   #isOver({ drafts, answered, closes }) {
     const now = this.#timing.now();
     const isRecent = Math.abs(now - answered) < KEPT_FOR; // also if the clock was changed
@@ -372,14 +367,11 @@ export class Device {
   }
 
   #leave() {
-    const { name, origin, requester, channel, cost, letters, reports } = this.#own;
+    const { name, reports } = this.#own;
     return this.#exchange((_, store) => {
       store.delete(filesOf(name));
       store.delete(name);
-      if (reports) {
-        const kept = { name, origin, requester, channel, cost, letters, reports };
-        store.put({ ...kept, state: "left" }, name);
-      }
+      reports && store.put({ ...lossOf(this.#own), state: "left" }, name);
     });
   }
 
@@ -435,14 +427,13 @@ export class Device {
       refuseIf(![own, next].some((one) => one?.credential === credential), whyOut(own));
       refuseIf(next && own.upload, "refusal.answered"); // in another tab
       const { name, origin, drafts, answered, keepsDrafts, closes = this.closes } = own;
-      const isSame = [undefined, next?.link].includes(own.link);
-      const kept = { name, origin, closes, ...(isSame && { drafts, answered, keepsDrafts }) };
-      return next ? { ...kept, ...next, invite: undefined, state: "joined" } : own;
+      const isKept = drafts && [undefined, next?.link].includes(own.link);
+      const kept = { ...(closes && { closes }), ...(isKept && { drafts, answered, keepsDrafts }) };
+      return next ? { name, origin, ...kept, ...next, invite: undefined, state: "joined" } : own;
     };
     await this.#keep(join, [["config", this.#text], ["tasks", text], ...this.images]);
   }
 
-  /** Let this device, and no other with the same invite, send. */
   async #takePlace(onWait) {
     const attempt = () => this.#placeOnce();
     try {
@@ -481,12 +472,16 @@ export class Device {
   }
 }
 
+/** Return what an entry says of sent reports and their loss, without answers and secrets. */
+function lossOf({ name, origin, state, budget, requester, channel, cost, letters, reports }) {
+  return { name, origin, state, budget, requester, channel, cost, letters, reports };
+}
+
 /** Return the message key of the reason why there is nothing to send or withdraw. */
 function whyOut(own) {
   return own?.state === "left" ? "refusal.left" : "refusal.not-joined";
 }
 
-/** Run a function while no other tab of this origin does. */
 function locked(act) {
   return navigator.locks.request("quietcrowd", act);
 }

@@ -7,7 +7,6 @@ import { insist, request } from "./server.js";
 
 const MOST_BYTES = 50 * 2 ** 20; // of all images
 
-/** Return the images of a task. @returns {{hash: string, alt: string}[]} */
 export function imagesOf(task) {
   return Object.values(task.data).map(imageIn).filter((image) => image !== null);
 }

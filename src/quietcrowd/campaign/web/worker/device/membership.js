@@ -28,11 +28,6 @@ export function readCode(typed) {
   return CODE_FORM.test(code) ? code : null;
 }
 
-/** Return a code in groups of four letters. */
-export function spellCode(code) {
-  return code.replace(/.{4}(?=.)/g, "$&-");
-}
-
 export function newId() {
   return hexOf(crypto.getRandomValues(new Uint8Array(16)));
 }

@@ -62,10 +62,7 @@ export function knownReports(entries, origin, { channel }, terms) {
   return new Map(known);
 }
 
-/**
- * Return reports in readable form: a label, null for NULL, a number, the labels of a set as text,
- * or a list of the labels that a report without a name points to.
- */
+/** Return reports in readable form; a list has the labels to which one without a name points. */
 export function readable(items, terms, tasks) {
   const names = new Map(tasks.map(({ id, name }) => [id, name]));
   const { grid, participation, kind } = terms.channel;

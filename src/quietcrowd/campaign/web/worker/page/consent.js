@@ -14,7 +14,7 @@ export async function consent(app) {
     byId("own-limit").open ||= limit !== null; // a complaint must be seen
     if (limit !== null && !(limit >= 0)) {
       app.complain("budget", say("screen.budget.wrong", { example: app.spell(1.5) }));
-    } else if ((await answersWithin(device, limit)) === 0) {
+    } else if ((await device.answersWithin(limit)) === 0) {
       app.complain("budget", say("screen.budget.none"));
     } else {
       await (text !== kept && device.setBudget(limit)); // only if the worker changed it
@@ -37,7 +37,6 @@ export async function consent(app) {
   };
 }
 
-/** Return the terms and the noise. */
 function factsOf({ terms, say }) {
   const [learn, figures, seen, rest] = shortConsent(terms, say);
   const [losses, promised] = consentSentences(terms, say);
@@ -54,7 +53,6 @@ function factsOf({ terms, say }) {
   };
 }
 
-/** Return the privacy loss on this device. */
 function spendingOf(app, { spent, after, budget, reused, repeated }) {
   const told = (key, { length: count }) =>
     count > 0 ? app.say(key, { count, tasks: app.count(count) }) : "";
@@ -65,17 +63,4 @@ function spendingOf(app, { spent, after, budget, reused, repeated }) {
     reused: told("screen.reused", reused),
     repeated: told("screen.repeated", repeated),
   };
-}
-
-/** Return how many answers of the device's campaign fit into a limit; null is no limit. */
-export async function answersWithin(device, limit) {
-  const spent = async (count) => (await device.spending(count)).after;
-  const isAllowed = async (count) => limit === null || (await spent(count)) <= limit;
-  const { answers } = device.terms;
-  let [allowed, beyond] = (await isAllowed(answers)) ? [answers, answers] : [0, answers];
-  while (beyond - allowed > 1) {
-    const middle = Math.floor((allowed + beyond) / 2);
-    [allowed, beyond] = (await isAllowed(middle)) ? [middle, beyond] : [allowed, middle];
-  }
-  return allowed;
 }

@@ -1,9 +1,6 @@
 // Elements of the page. External content becomes text, and nothing else.
 
-/**
- * Return a new element. Attributes that are functions become listeners, booleans are toggled.
- * @param {...(Node | string)} children  strings become text
- */
+/** Return a new element; functions become listeners, booleans are toggled, strings are text. */
 export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -40,6 +37,8 @@ export function filled(name, app, values = {}) {
   each("say", (one, key) => one.append(app.say(key, values)));
   each("label", (one, key) => one.setAttribute("aria-label", app.say(key, values)));
   each("value", (one, key) => one.setAttribute("value", values[key]));
+  each("href", (one, key) => one.setAttribute("href", values[key]));
+  each("off", (one, key) => one.toggleAttribute("disabled", values[key]));
   each("text", (one, key) => {
     const copies = [values[key]].flat().map((text) => {
       const copy = one.cloneNode();

@@ -37,15 +37,10 @@ export function landing(app) {
       ...(device.closes ? [say("screen.closes", { day: app.day(device.closes) })] : []),
       say("screen.nameless"),
     ],
-    go: say(isInside() ? "screen.inside.stay" : "screen.continue"),
-    copyLink: async () => {
-      await navigator.clipboard.writeText(`${app.link}#i=${app.invite ?? ""}`);
-      byId("told").textContent = say("screen.copied");
-    },
+    ...{ outside: !isInside(), code: app.code },
+    copyLink: () => app.copy(`${app.link}#i=${app.invite ?? ""}`),
     decline: () => app.go("end", "screen.declined"),
     ready: () => {
-      byId("continue").className = isInside() ? "" : "main";
-      byId("code").value = app.code;
       byId("code").addEventListener("input", ({ target }) => {
         app.code = target.value.trim();
       });
@@ -88,7 +83,6 @@ function exampleOf(app) {
   return named(answer, weights[place][place] / 2 ** 32, answer, other);
 }
 
-/** Show how many pictures are here. */
 export async function loaded(app, got, all) {
   await (app.screen !== "loading" && app.go("loading"));
   Object.assign(byId("pictures"), { max: all, value: got });

@@ -3,10 +3,10 @@
 import { Device, whyNotHere } from "../device/device.js";
 import { reportsAll } from "../channels/index.js";
 import { systemWords, uniformIntegers } from "../channels/random.js";
-import { answersWithin, consent } from "./consent.js";
+import { consent } from "./consent.js";
 import { byId, element, filled } from "./elements.js";
 import { isInside, landing, loaded, started } from "./landing.js";
-import { end, forget, menu, resume, withdrawal } from "./menu.js";
+import { end, menu, resume, withdrawal } from "./menu.js";
 import { speaker } from "./messages.js";
 import { isFullFor, questions } from "./questions.js";
 import { receipt } from "./receipt.js";
@@ -14,7 +14,7 @@ import { deliver, review } from "./review.js";
 
 const SCREENS = {
   ...{ landing, consent, started, questions, menu, review, receipt, resume },
-  ...{ forget, withdrawal, link, end },
+  ...{ withdrawal, link, end },
 };
 const LINK = /^(.*\/)j\/([0-9a-f]{32})\/?(?:#i=(.*))?$/;
 const DEAD_TIME = 300; // ms after a change of screen in which its buttons do nothing
@@ -84,7 +84,7 @@ class App {
 
   /** Show a screen, and move the focus to its heading. */
   async go(name, ...details) {
-    [this.#before, this.#screen] = [this.#screen, [name, ...details]];
+    [this.#before, this.#screen, this.screen] = [this.#screen, [name, ...details], name];
     if (this.isAsking) {
       this.#asking = this.#screen;
     }
@@ -105,10 +105,6 @@ class App {
 
   get isAsking() {
     return ["questions", "review"].includes(this.screen);
-  }
-
-  get screen() {
-    return this.#screen[0];
   }
 
   async #show() {
@@ -150,10 +146,14 @@ class App {
     byId("connection").textContent = isCut ? this.say("screen.connection") : "";
   }
 
-  /** Show an error. */
   tell(sentence) {
     byId("alert").textContent = sentence;
     sentence && byId("alert").scrollIntoView({ block: "center" });
+  }
+
+  async copy(text) {
+    await navigator.clipboard.writeText(text);
+    byId("told").textContent = this.say("screen.copied");
   }
 
   /** Show an error next to a field. */
@@ -222,7 +222,6 @@ class App {
     return this.go("end", device.open ? "screen.uninvited" : "screen.closed");
   }
 
-  /** Join after consent. */
   async join() {
     const { device } = this;
     try {
@@ -261,7 +260,7 @@ class App {
       return device.state === "sent" ? this.go("receipt") : deliver(this);
     }
     this.asked = await device.spending(this.terms.answers);
-    this.allowed = await answersWithin(device, this.asked.budget);
+    this.allowed = await device.answersWithin(this.asked.budget);
     const open = this.order.findIndex(({ name }) => !this.answers.has(name));
     return this.answering(open < 0 ? this.order.length : open);
   }
@@ -315,7 +314,12 @@ class App {
     await this.go("landing");
   }
 
-  /** Delete the answers, and leave. */
+  async forget() {
+    await this.device.forget();
+    this.answers.clear();
+    await this.go("end", "screen.forgotten");
+  }
+
   async stop() {
     this.answers.clear();
     await this.device.dropDrafts();

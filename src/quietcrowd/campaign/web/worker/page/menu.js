@@ -32,14 +32,12 @@ export async function resume(app) {
   const { device, say } = app;
   const { state } = device;
   const { size: drafts } = state === "joined" ? await device.drafts() : new Map();
-  const key = `screen.${state}`;
+  const key = state === "joined" && !drafts ? "screen.joined.none" : `screen.${state}`;
   return {
     drafts,
     isOther: state === "joined" && (await device.isOther(app.invite)),
-    heading: say(`${key}.heading`),
-    sentences: state === "joined" && !drafts
-        ? say("screen.joined.none")
-        : say(key, { count: drafts, drafts: app.count(drafts) }),
+    heading: say(`screen.${state}.heading`),
+    sentences: say(key, { count: drafts, drafts: app.count(drafts) }),
   };
 }
 
@@ -55,17 +53,6 @@ export function withdrawal(app) {
   return { foreign, withdraw };
 }
 
-/** Ask whether to delete all data on this device. */
-export function forget(app) {
-  return {
-    forget: async () => {
-      await app.device.forget();
-      app.answers.clear();
-      await app.go("end", "screen.forgotten");
-    },
-  };
-}
-
 /** Show why nothing can be done here, and a way on. */
 export function end(app, key, values) {
   const isRefusal = !key.startsWith("screen");
@@ -75,8 +62,6 @@ export function end(app, key, values) {
     heading: app.say(isRefusal ? "refusal.heading" : `${key}.heading`),
     sentences: app.refusal(key, values),
     ...{ contact, keyed: KEYED.includes(key), drafts: isRefusal && app.answers.size > 0 },
-    ready: () => {
-      contact && (byId("write").href = `mailto:${contact}`);
-    },
+    mail: contact && `mailto:${contact}`,
   };
 }

@@ -1,11 +1,6 @@
 // Messages of the page, from one catalog per language.
 
-/** @typedef {(key: string, values?: Record<string, string | number>) => string} Say */
-
-/**
- * Return a function from a key to its message, with the places `{name}` filled. If the value
- * `count` is 1 and there is a message `key.one`, that one is used.
- */
+/** Return a function from a key to its message, which is that of `key.one` if `count` is 1. */
 export function speaker(catalog) {
   return (key, values = {}) => {
     const one = `${key}.one`;

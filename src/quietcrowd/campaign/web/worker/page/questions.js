@@ -2,7 +2,7 @@
 
 import { labelsOf } from "../terms/domain.js";
 import { imageIn } from "../terms/images.js";
-import { byId, element } from "./elements.js";
+import { byId, element, filled } from "./elements.js";
 
 export const SEARCHED = 16; // answers from which on they are searched
 const NUMBERED = 9; // answers with a key each
@@ -163,26 +163,11 @@ function numberField({ app, given, isFull, give }) {
   const range = { low: least, high: most, example };
   const next = () => {
     const number = app.numberIn(byId("number").value);
-    return low <= number && number <= high
-      ? give(number)
-      : app.complain("number", app.say("screen.number.wrong", range));
+    const isIn = low <= number && number <= high;
+    return isIn ? give(number) : app.complain("number", app.say("screen.number.wrong", range));
   };
-  const submit = (event) => {
-    event.preventDefault();
-    app.attempt(next);
-  };
-  const input = {
-    ...{ id: "number", inputmode: low < 0 ? "text" : "decimal", autocomplete: "off" },
-    ...{ value: given === undefined ? "" : app.spell(given), "aria-describedby": "problem" },
-  };
-  return [
-    element(
-      "form",
-      { class: "stack", autocomplete: "off", submit },
-      element("label", { for: "number" }, app.say("screen.number", range)),
-      element("input", { ...input, disabled: isFull }),
-      element("p", { id: "problem", class: "bad", role: "alert" }),
-      element("button", { class: "main", disabled: isFull }, app.say("screen.next")),
-    ),
-  ];
+  const value = given === undefined ? "" : app.spell(given);
+  const [form] = filled("number-field", app, { ...range, value, next, isFull });
+  form.elements.number.inputMode = low < 0 ? "text" : "decimal";
+  return [form];
 }

@@ -1,6 +1,6 @@
 // The receipt: the sent reports, the privacy loss, and how to withdraw.
 
-import { byId, tables } from "./elements.js";
+import { tables } from "./elements.js";
 import { qrCode } from "./qr.js";
 import { lineOf, spell } from "./questions.js";
 import { pointsTo } from "../terms/names.js";
@@ -11,13 +11,10 @@ export async function receipt(app) {
   const { spent } = await device.spending(0);
   const ledger = await device.ledgerText();
   const copy = (text) => async ({ target }) => {
-    await navigator.clipboard.writeText(text);
+    await app.copy(text);
     target.textContent = say("screen.copied");
-    byId("told").textContent = say("screen.copied");
   };
-  const offer = (id, text, type) => {
-    byId(id).href = URL.createObjectURL(new Blob([text], { type }));
-  };
+  const file = (text, type) => URL.createObjectURL(new Blob([text], { type }));
   return {
     ...{ key, code, epsilon: app.loss(epsilon), spent: app.loss(spent) },
     qr: [qrCode(`${link}\n${key}`, say("screen.key.qr"))],
@@ -28,11 +25,8 @@ export async function receipt(app) {
     table: sketch === null ? tables(rowsOf(app, reports), say("screen.receipt.sent")) : [],
     copyCode: copy(code),
     copyKey: copy(key),
-    ready: () => {
-      const text = say("screen.key.file", { title: terms.title, link, key });
-      offer("file", text, "text/plain");
-      offer("ledger-file", ledger, "application/json");
-    },
+    keyFile: file(say("screen.key.file", { title: terms.title, link, key }), "text/plain"),
+    ledgerFile: file(ledger, "application/json"),
   };
 }
 

@@ -6,7 +6,6 @@ import { done, lineOf, spell } from "./questions.js";
 const GLANCE = 3; // answers that are shown at once
 const OVER = ["place", "credential", "withdrawn", "campaign-closed"].map((one) => `refusal.${one}`);
 
-/** Show the answers, and offer to send. */
 export function review(app, change) {
   const { say, answers, order, asked, count } = app;
   const maySend = app.reportsAll || answers.size > 0;
@@ -31,11 +30,8 @@ export function review(app, change) {
     ].join(", "),
     notes: [...again("reused", asked.reused), ...again("repeated", asked.repeated)],
     send: () => send(app),
-    nothing: maySend ? "" : say("refusal.no-answer"),
+    ...{ nothing: maySend ? "" : say("refusal.no-answer"), mayNotSend: !maySend },
     back: () => app.answering(order.length - 1),
-    ready: () => {
-      byId("send").disabled = !maySend;
-    },
   };
 }
 

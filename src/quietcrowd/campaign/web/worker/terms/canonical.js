@@ -11,11 +11,6 @@ export function canonicalJson(value) {
       .map((key) => `${canonicalJson(key)}:${canonicalJson(value[key])}`);
     return `{${items.join(",")}}`;
   }
-  requireScalar(value);
-  return JSON.stringify(value);
-}
-
-function requireScalar(value) {
   const fits =
     typeof value === "string"
       ? !/\p{Surrogate}/u.test(value) // a lone surrogate has no UTF-8
@@ -23,9 +18,9 @@ function requireScalar(value) {
   if (!fits) {
     throw new RangeError(`JSON cannot hold a ${typeof value} such as this`);
   }
+  return JSON.stringify(value);
 }
 
-/** Return the SHA-256 of a value's canonical JSON, in hex. @param {unknown} value */
 export async function canonicalHash(value) {
   return sha256(new TextEncoder().encode(canonicalJson(value)));
 }

@@ -46,8 +46,9 @@ export function shortConsent({ guarantee, promises, allotment, report }, say) {
   ];
 }
 
-const countsOf = (all, say) => ({
-  ...{ answers: counted(all.answers, say), tasks: counted(all.tasks, say) },
+const countsOf = ({ answers, tasks }, say) => ({
+  answers: counted(answers, say),
+  tasks: counted(tasks, say),
 });
 const seenOf = ({ participationProtected }) => (participationProtected ? "hidden" : "seen");
 const countAll = ({ tasks, answers }) => tasks ?? answers;

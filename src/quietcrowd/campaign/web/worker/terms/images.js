@@ -2,10 +2,7 @@
 
 const IMAGE_HASH = /^[0-9a-f]{64}$/;
 
-/**
- * Return the image in a column of a task, or null: `{"image": SHA-256 in hex, "alt": text}`.
- * @returns {{hash: string, alt: string} | null}
- */
+/** Return the image in a column of a task, `{"image": SHA-256 in hex, "alt": text}`, or null. */
 export function imageIn(value) {
   const named =
     typeof value === "object" &&
@@ -23,10 +20,7 @@ const PNG = [0x89504e47, 0x0d0a1a0a, 13, 0x49484452];
 const [RIFF, WEBP] = [0x52494646, 0x57454250];
 const [VP8, VP8L, VP8X] = [0x56503820, 0x5650384c, 0x56503858];
 
-/**
- * Return whether bytes are a PNG, JPEG or WebP with a limited number of pixels. Only the header is
- * decoded, before a browser allocates memory for the pixels.
- */
+/** Return whether bytes are a PNG, JPEG or WebP with few pixels, before a browser decodes them. */
 export function isShownImage(content) {
   try {
     const pixels = pixelsOf(new DataView(content));

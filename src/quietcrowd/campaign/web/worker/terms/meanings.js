@@ -4,7 +4,7 @@ import { membersOfSet, rankOfSet } from "../channels/sets.js";
 import { fillingPlace } from "../channels/shift.js";
 import { byCodePoint, labelsOf } from "./domain.js";
 
-/** Return whether reports have no names, only numbers of columns. */
+/** Return whether reports are numbers of columns, without names. */
 export function isNumbered({ numbered }) {
   return numbered === true;
 }
@@ -20,7 +20,8 @@ export function meaningsOf({ mechanism, channel }) {
     const names = [...labels, null].slice(0, channel.weights[0].length);
     const listed = isNumbered(channel) ? likelihoods(labels, channel.weights) : names;
     const texts = listed.map((meaning) => JSON.stringify(meaning));
-    const valueOf = (meaning) => placeIn(texts, JSON.stringify(meaning));
+    const places = new Map(texts.map((text) => [text, texts.indexOf(text)]));
+    const valueOf = (meaning) => places.get(JSON.stringify(meaning)) ?? null;
     return { listed, meaningOf: (value) => listed[value], valueOf };
   }
   if (channel.kind === "sets") {
@@ -81,17 +82,11 @@ function commonDivisor(one, other) {
   return other === 0 ? one : commonDivisor(other, one % other);
 }
 
-/** Return the number of a set of labels; null if it is invalid. */
 function setOf(listed, labels, { members }) {
   const codes = Array.isArray(listed) ? listed.map((label) => labels.indexOf(label)) : [];
   const sorted = [...new Set(codes)].sort((a, b) => a - b);
   const isSet = sorted.length === members && codes.length === members && sorted[0] >= 0;
   return isSet ? rankOfSet(sorted, labels.length) : null;
-}
-
-function placeIn(list, one) {
-  const place = list.indexOf(one);
-  return place < 0 ? null : place;
 }
 
 /** Sort labels or likelihoods; NULL is last. */

@@ -2,9 +2,7 @@
 
 import { REACHED } from "../channels/noise.js";
 import { canonicalJson } from "./canonical.js";
-import { ratioOf } from "../channels/rational.js";
-
-/** @import { Say } from "../page/messages.js" */
+import { firstFrom, ratioOf } from "../channels/rational.js";
 
 const LONGEST_NAME = 24;
 
@@ -44,15 +42,10 @@ export function chanceOf(share, say) {
 /** Return the smallest distance, in steps, that contains a fraction `share` of Laplace noise. */
 export function distanceWithin(share, scale) {
   const beyond = (steps) => Math.exp(-(1 + steps) / scale) / (1 + Math.exp(-1 / scale));
-  let [inside, enough] = [-1, Math.ceil(REACHED * scale)];
-  while (enough - inside > 1) {
-    const middle = Math.floor((inside + enough) / 2);
-    [inside, enough] = 2 * beyond(middle) <= 1 - share ? [inside, middle] : [middle, enough];
-  }
-  return enough;
+  return firstFrom(0, Math.ceil(REACHED * scale), (steps) => 2 * beyond(steps) <= 1 - share);
 }
 
-/** Format a whole multiple of 10^-decimals. @param {bigint} digits */
+/** Format a whole multiple of 10^-decimals. */
 export function pointed(digits, decimals) {
   const text = String(digits).padStart(decimals + 1, "0");
   return decimals ? `${text.slice(0, -decimals)}.${text.slice(-decimals)}` : text;

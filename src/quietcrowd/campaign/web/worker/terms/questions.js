@@ -68,7 +68,7 @@ const COUNTING = new RegExp(
   "gu",
 );
 
-/** Return the hash of each task's question, and the first task of each question, by name. */
+/** Return the hash of each task's question, and the first task with it, by name. */
 export async function taskQuestions(tasks, { mechanism, asOf }) {
   const [hashes, first, firsts] = [new Map(), new Map(), new Map()];
   const same = { answers: answersOf(mechanism.domain), ...(asOf !== null && { as_of: asOf }) };
@@ -105,8 +105,8 @@ export function largestGroup(tasks, terms) {
   const groups = new Map();
   tasks.forEach(({ name, data }, i) => {
     const root = rootOf(firsts[i]);
-    const members = groups.get(root) ?? groups.set(root, new Set()).get(root);
-    members.add(isSentAgain(terms.channel) ? canonicalJson(alone(name, data)) : name);
+    groups.set(root, groups.get(root) ?? new Set());
+    groups.get(root).add(isSentAgain(terms.channel) ? canonicalJson(alone(name, data)) : name);
   });
   return [...groups.values()].reduce((most, { size }) => Math.max(most, size), 1);
 }

@@ -7,8 +7,6 @@ import { consentSentences, shortConsent } from "./consent.js";
 import { checkedDomain } from "./domain.js";
 import { largestGroup } from "./questions.js";
 
-/** @import { Say } from "../page/messages.js" */
-
 const MOST_TASKS = 20_000;
 const MOST_ANSWERS = 5000;
 const HEX_ID = /^[0-9a-f]{32}$/;
@@ -49,8 +47,7 @@ export class Refusal extends Error {
   }
 }
 
-const refuseUnless = (condition, name, values) =>
-  refuseIf(!condition, `refusal.${name}`, values);
+const refuseUnless = (isSo, name, values) => refuseIf(!isSo, `refusal.${name}`, values);
 
 async function attempt(give, name) {
   try {
@@ -60,12 +57,7 @@ async function attempt(give, name) {
   }
 }
 
-/**
- * Read and check the terms of a campaign.
- * @param {string} text  the configuration as received
- * @param {{campaign: string, configHash: string, english: Say}} asked  `english`: for comparison
- * with the sentences of a configuration, which are in English
- */
+/** Read and check a configuration as received; `english` serves to compare its sentences. */
 export async function readTerms(text, { campaign, configHash, english }) {
   const config = await attempt(() => JSON.parse(text), "config");
   checkMembers(config, campaign);
@@ -115,7 +107,6 @@ function kindsOf(config) {
   return { version: isCount, ...MEMBERS, ...(config.version === 1 ? {} : PROMISES), ...more };
 }
 
-/** Return whether a value is a calendar day, as 2026-12-01. */
 function isDay(value) {
   const time = isText(value) && AS_OF.test(value) ? Date.parse(`${value}T00:00:00Z`) : NaN;
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(value);
@@ -154,10 +145,7 @@ function figuresOf(guarantee, config, english) {
   };
 }
 
-/**
- * Return a guarantee with the configuration's figures if they are close to the computed ones. The
- * loss of a sketch depends on the tasks' names, so readTasks checks it.
- */
+/** Return a guarantee with stated figures if close; readTasks checks the loss of a sketch. */
 function agreed(found, { guarantee: said, report }) {
   const isNamed = report.kind === "sketch" && typeof said.worker_epsilon === "number";
   const most = isNamed ? Math.max(found.epsilon, said.worker_epsilon) : Infinity;
@@ -168,11 +156,7 @@ function agreed(found, { guarantee: said, report }) {
   return { ...found, ...Object.fromEntries(figures) };
 }
 
-/**
- * Return all tasks of a campaign, in the order of their ids.
- * @param {object} document  the server's response
- * @param {object} terms  of the worker's consent
- */
+/** Return all tasks in a server's document, in the order of their ids, if they are as agreed. */
 export async function readTasks(document, terms) {
   const { tasks: listed, config_hash: configHash } = document;
   refuseUnless(Array.isArray(listed) && listed.every(isTask), "tasks");
@@ -191,10 +175,7 @@ export async function readTasks(document, terms) {
   return tasks;
 }
 
-/**
- * Return the tasks assigned to this worker, in the order of their ids: those that the server lists
- * if the campaign assigns some to each worker, else all.
- */
+/** Return the tasks of this worker: if the campaign assigns some, those in the document. */
 export function askedOf({ allotted }, tasks, { allotment }) {
   if (allotment === null) {
     return tasks;
