@@ -3,7 +3,6 @@
 import { element } from "./elements.js";
 
 const TRUTHS = { words: "Truths, CSV", path: "truths?format=csv", file: "truths.csv", needsResults: true };
-const SHARES = { words: "Shares, CSV", path: "estimates?format=csv", file: "shares.csv", needsResults: true };
 const RESULTS = { words: "Results, JSON", path: "results", file: "results.json", needsResults: true };
 const REPORTS = [
   { words: "Reports, JSON Lines", path: "reports?format=jsonl", file: "reports.jsonl", waits: true },
@@ -17,7 +16,7 @@ const REPORTS = [
 
 /** Return the buttons of all files that may be seen; a token gives no reports. */
 export function downloadButtons(app, goal) {
-  const found = goal === "shares" ? [SHARES] : [TRUTHS, RESULTS];
+  const found = goal === "shares" ? [] : [TRUTHS, RESULTS];
   const files = app.api.showsWorkers ? [...found, ...REPORTS] : found;
   return files.map(({ words, path, file, ...needs }) => {
     const click = () => app.attempt(() => download(app.api, path, file));

@@ -1,11 +1,11 @@
 // Results of a campaign: truths and workers, or shares; they are read again every few seconds.
 
-import { downloadButtons, offerDownloads } from "./downloads.js";
+import { downloadButtons, offerDownloads, save } from "./downloads.js";
 import { byId, element } from "./elements.js";
 import { count, percent, say, sentence, showShare } from "./format.js";
 import { showFunnel } from "./funnel.js";
 import { Results } from "./rows.js";
-import { Shares } from "./shares.js";
+import { Shares, sharesAsTable } from "./shares.js";
 import { Questions } from "./tasks.js";
 import { Truths } from "./truths.js";
 import { Workers } from "./workers.js";
@@ -82,26 +82,32 @@ class SharesView {
   #results;
   #questions;
   #shares;
-  #latest = null;
+  #loaded = null;
 
   constructor(app) {
     this.#results = new Results(app.api);
     this.#questions = new Questions(app.api);
     this.#shares = new Shares(this.#questions);
-    this.parts = app.filled("results-shares", { shares: [this.#shares.part] });
+    const table = async () => {
+      const text = await sharesAsTable(this.#loaded);
+      save(new Blob([text], { type: "text/csv" }), "shares.csv");
+    };
+    this.parts = app.filled("results-shares", { shares: [this.#shares.part], table });
   }
 
   async look() {
     const estimates = await this.#results.read("estimates");
     if (estimates !== undefined) {
-      const loaded = estimates && (await this.#results.rows("estimates", estimates));
-      this.#latest = estimates;
-      this.#shares.show(estimates, loaded);
+      this.#loaded = estimates && (await this.#results.rows("estimates", estimates));
+      showWarnings(estimates);
+      this.#shares.show(estimates, this.#loaded);
     }
-    if (this.#latest !== null) {
+    const isThere = this.#loaded !== null;
+    byId("download-shares").disabled = !isThere;
+    if (isThere) {
       this.#questions.read(() => this.#shares.showAgain());
     }
-    return this.#latest !== null;
+    return isThere;
   }
 }
 

@@ -1,7 +1,7 @@
 // Estimated shares, means and histograms with their intervals: bars, with the numbers as text.
 
 import { byId, element } from "./elements.js";
-import { count, counted, percent, say, short } from "./format.js";
+import { count, counted, percent, say, sentence, short } from "./format.js";
 
 const FIRST = 20;
 const DIGITS = 3;
@@ -70,7 +70,10 @@ export class Shares {
     if (this.#estimates === null) {
       return "None yet: estimates appear shortly after the first reports are shown.";
     }
-    const { shown, confidence } = this.#estimates;
+    const { shown, confidence, why_none: why } = this.#estimates;
+    if (why !== null) {
+      return sentence(why);
+    }
     return (
       `From ${shown === 1 ? "1 person" : `${count(shown)} people`}. Lines are ${percent(confidence, 0)} intervals for the noise and for who was ` +
       `asked: about ${count(Math.round(100 * (1 - confidence)))} in 100 miss.`
@@ -96,31 +99,33 @@ export class Shares {
     const [first] = rows;
     const small = element("p", { class: "quiet" }, `${task} · ${counted(first.reports, "report")}`);
     const parts = first.mean === undefined ? shareBars(rows) : meanBars(first);
-    return element("li", {}, heading, small, ...parts, tableOf(name, rows));
+    return element("li", {}, heading, small, ...parts, ...tableOf(name, rows));
   }
 }
 
 /** Return a bar for each label. */
 function shareBars(rows) {
-  return rows.map((estimate) => bar(estimate.label, estimate));
+  return rows.map((estimate) => bar(nameOf(estimate.label), estimate));
 }
 
-function meanBars({ mean, low, high, histogram = [] }) {
+function meanBars({ mean, low, high, histogram }) {
   const number = (value) => short(value, DIGITS);
-  const told = `${number(mean)} on average (${number(low)} to ${number(high)})`;
-  const bins = histogram.map((one) => bar(edges(one), one));
-  return [element("p", { class: "mean" }, told), ...bins];
+  const average = `${number(mean)} on average (${number(low)} to ${number(high)})`;
+  const bins = (histogram ?? []).map((one) => bar(edges(one), one));
+  return [element("p", { class: "big" }, average), ...bins];
 }
 
 const edges = ({ low_edge: low, high_edge: high }) =>
   low === high ? short(low, DIGITS) : `${short(low, DIGITS)} to ${short(high, DIGITS)}`;
 
-const told = ({ share, low, high }) => `${points(share)} % (${points(low)} to ${points(high)})`;
+const nameOf = (label) => (label === null ? "no answer" : String(label));
+const inWords = ({ share, low, high }) =>
+  share === null ? "no reports" : `${points(share)} % (${points(low)} to ${points(high)})`;
 
 /** Return a named bar with its interval, and the numbers as text. */
 function bar(name, estimate) {
   const drawn = byId("interval").content.firstElementChild.cloneNode(true);
-  const within = (share) => 100 * Math.min(1, Math.max(0, share));
+  const within = (share) => 100 * Math.min(1, Math.max(0, share ?? 0));
   const [part, line, low, high, mark] = drawn.querySelectorAll(".part, .line, .low, .high, .mark");
   const at = (one, places) =>
     Object.entries(places).forEach(([place, value]) => one.setAttribute(place, String(value)));
@@ -129,34 +134,41 @@ function bar(name, estimate) {
   at(low, { x1: within(estimate.low), x2: within(estimate.low) });
   at(high, { x1: within(estimate.high), x2: within(estimate.high) });
   at(mark, { x1: within(estimate.share), x2: within(estimate.share) });
-  const names = element("span", { dir: "auto" }, String(name));
-  const head = element("div", { class: "estimate apart" }, names, element("span", { class: "number" }, told(estimate)));
+  const names = element("span", { dir: "auto" }, name);
+  const head = element("div", { class: "estimate apart" }, names, element("span", { class: "number" }, inWords(estimate)));
   return element("div", { class: "interval" }, head, drawn);
 }
 
-/** Return the numbers of a question as a table, folded. */
+/** Return the numbers of a question as a table, folded; nothing for a mean alone. */
 function tableOf(name, rows) {
-  const { histogram } = rows[0];
-  const lines = histogram
-    ? histogram.map((one) => [edges(one), one])
-    : rows.filter(({ label }) => label !== undefined).map((one) => [one.label, one]);
-  const exact = (share) => percent(share);
-  const cells = lines.map(([label, { share, low, high }]) =>
-    element(
-      "tr",
-      {},
-      element("th", { scope: "estimate", dir: "auto" }, String(label)),
-      ...[share, low, high].map((one) => element("td", { class: "numeric" }, exact(one))),
-    ),
-  );
+  const [{ histogram, mean }] = rows;
+  const bins = mean === undefined ? rows : (histogram ?? []);
+  const cells = bins.map((one) => {
+    const label = mean === undefined ? nameOf(one.label) : edges(one);
+    const numbers = [one.share, one.low, one.high].map((share) => percent(share));
+    const head = element("th", { scope: "row", dir: "auto" }, label);
+    return element("tr", {}, head, ...numbers.map((text) => element("td", { class: "numeric" }, text)));
+  });
   const heads = ["Answer", "Share", "From", "To"].map((text) => element("th", { scope: "col" }, text));
-  const table = element(
-    "table",
-    {},
-    element("thead", {}, element("tr", {}, ...heads)),
-    element("tbody", {}, ...cells),
-  );
+  const parts = [element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...cells)];
   const region = { class: "table", role: "region", tabindex: 0, "aria-label": `Shares: ${name}` };
   const fold = element("summary", { "aria-label": `As a table: ${name}` }, "As a table");
-  return element("details", {}, fold, element("div", region, table));
+  const table = element("details", {}, fold, element("div", region, element("table", {}, ...parts)));
+  return bins.length ? [table] : [];
+}
+
+const quoted = (text) => `"${text.replaceAll('"', '""')}"`;
+
+/** Return all estimates as CSV; a text that a spreadsheet would compute gets an apostrophe. */
+export async function sharesAsTable(loaded) {
+  while (!loaded.complete && (await loaded.loadMore()));
+  const text = (value) => quoted(/^\s*[=+\-@|\uff1d\uff0b\uff0d\uff20\uff5c]/.test(value) ? `'${value}` : value);
+  const number = (value) => (value === null ? "" : String(value));
+  const lines = loaded.rows.flatMap(({ task, label, share, mean, low, high, reports, histogram }) => {
+    const line = (name, value, from, to) => [text(task), text(name), ...[value, from, to, reports].map(number)];
+    const bins = (histogram ?? []).map((one) => line(edges(one), one.share, one.low, one.high));
+    return mean === undefined ? [line(nameOf(label), share, low, high)] : [line("mean", mean, low, high), ...bins];
+  });
+  const head = ["task", "answer", "estimate", "low", "high", "reports"];
+  return [head, ...lines].map((cells) => `${cells.join()}\r\n`).join("");
 }
