@@ -19,6 +19,8 @@ ON_SQLITE_ALONE = (
     "test_client",
     "test_contract",
     "test_studio_in_browser",
+    "test_studio_campaigns",
+    "test_studio_screens",
     "test_first_screen",
     "test_cross_origin",
     "test_gate",

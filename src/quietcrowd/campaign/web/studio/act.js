@@ -1,6 +1,6 @@
 // Acts on a campaign that was opened.
 
-import { closeCampaign, deleteCampaign, eraseWorker, excludeWorker } from "./acts.js";
+import { closeCampaign, deleteCampaign, eraseWorker, setExcluded } from "./acts.js";
 import { downloadButtons, offerDownloads } from "./downloads.js";
 import { byId } from "./elements.js";
 import { count, say } from "./format.js";
@@ -42,7 +42,7 @@ export function act(app) {
       await app.save({ closes_on: byId("field-closes_on").value || null });
       say(byId("act-told"), "The closing date is saved.");
     },
-    exclude: forWorker("excluded", excludeWorker, "The exclusion is stored."),
+    exclude: forWorker("excluded", (...one) => setExcluded(...one, true), "The exclusion is stored."),
     erase: forWorker("erased", eraseWorker, "Erased, if the campaign had this worker."),
     copy: async () => app.visit((await app.api.post("copy")).id),
     remove: async () => {

@@ -8,25 +8,16 @@ const later = ({ at_least: least, state }) =>
     ? " This takes effect with the next release or the closing, because results in between would reveal withdrawals."
     : " The results follow shortly.";
 
-/** Exclude a worker from results after a confirmation; return whether it was done. */
-export async function excludeWorker(app, worker) {
-  const says = `The results of “${app.campaign.title}” will use no reports of ${worker}. Nothing is deleted, and you can include the worker again.`;
+/** Exclude a worker from results, or include it again; return whether the requester agrees. */
+export async function setExcluded(app, worker, isExcluded) {
+  const says = isExcluded
+    ? `The results of “${app.campaign.title}” will use no reports of ${worker}. Nothing is deleted, and you can include the worker again.`
+    : `The results of “${app.campaign.title}” will use the reports of ${worker} again.`;
   const isAgreed = await ask({
-    heading: "Exclude from results?",
-    ...{ says: says + later(app.campaign), button: "Exclude" },
+    heading: isExcluded ? "Exclude from results?" : "Include in results?",
+    ...{ says: says + later(app.campaign), button: isExcluded ? "Exclude" : "Include" },
   });
-  await (isAgreed && app.api.json(`excluded/${worker}`, { method: "PUT" }));
-  return isAgreed;
-}
-
-/** Include an excluded worker again. */
-export async function includeWorker(app, worker) {
-  const says = `The results of “${app.campaign.title}” will use the reports of ${worker} again.`;
-  const isAgreed = await ask({
-    heading: "Include in results?",
-    ...{ says: says + later(app.campaign), button: "Include" },
-  });
-  await (isAgreed && app.api.delete(`excluded/${worker}`));
+  await (isAgreed && app.api.json(`excluded/${worker}`, { method: isExcluded ? "PUT" : "DELETE" }));
   return isAgreed;
 }
 

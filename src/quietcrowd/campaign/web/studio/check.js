@@ -3,7 +3,7 @@
 import { deleteCampaign } from "./acts.js";
 import { answersOf } from "./domain.js";
 import { byId, element } from "./elements.js";
-import { counted, loss, say, sentence, sureness } from "./format.js";
+import { counted, loss, say, sentence, sureness, tableRow } from "./format.js";
 import { expectedPeople } from "./people.js";
 import { asked, closing, together } from "./privacy.js";
 
@@ -26,7 +26,8 @@ export async function check(app) {
     isMissing: !readiness.ready,
     isReady: readiness.ready,
     local: server.local,
-    ...{ address: server.address, words: readiness.words ? counted(readiness.words, "word") : "" },
+    address: server.address,
+    words: (readiness.words ?? []).map((text) => element("p", {}, text)),
     open: async () => {
       await app.api.post("open");
       app.visit("#invite");
@@ -79,14 +80,7 @@ function rowsOf({ campaign, goal }) {
 }
 
 function row([name, text, step]) {
-  const change = element("a", { href: `#${step}`, "aria-label": `Change: ${name}` }, "Change");
-  return element(
-    "tr",
-    {},
-    element("th", { scope: "row" }, name),
-    element("td", { dir: "auto" }, text),
-    element("td", { class: "numeric" }, change),
-  );
+  return tableRow(name, [text, element("a", { href: `#${step}`, "aria-label": `Change: ${name}` }, "Change")], "");
 }
 
 function problem({ field, message }) {

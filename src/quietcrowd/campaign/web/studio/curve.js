@@ -1,7 +1,7 @@
 // The expected error by number of people: a curve with its range, and the same as a table.
 
-import { byId, element } from "./elements.js";
-import { count, short } from "./format.js";
+import { byId } from "./elements.js";
+import { count, short, tableRow } from "./format.js";
 
 const [WIDTH, HEIGHT] = [560, 280];
 const EDGE = { left: 44, right: 16, top: 16, bottom: 44 };
@@ -24,7 +24,7 @@ export class Curve {
     byId("curve-title").textContent = `${NAMES[plan.score]}, by number of people`;
     byId("assumed").textContent = plan.assumed;
     this.#plot.replaceChildren(...axes(scales, rows, inWords), ...curve(scales, rows, expected, inWords));
-    byId("curve-body").replaceChildren(...rows.map((row) => tableRow(row, inWords)));
+    byId("curve-body").replaceChildren(...rows.map((row) => rowOf(row, inWords)));
   }
 }
 
@@ -97,8 +97,6 @@ function curve(scales, rows, expected, inWords) {
   ];
 }
 
-function tableRow(row, inWords) {
-  const cells = [inWords(row.error), `${inWords(row.low)} to ${inWords(row.high)}`];
-  const head = element("th", { scope: "row" }, count(row.workers));
-  return element("tr", {}, head, ...cells.map((text) => element("td", { class: "numeric" }, text)));
+function rowOf(row, inWords) {
+  return tableRow(count(row.workers), [inWords(row.error), `${inWords(row.low)} to ${inWords(row.high)}`]);
 }

@@ -25,6 +25,12 @@ export function showShare(cell, share, text) {
   cell.replaceChildren(both);
 }
 
+/** Return a row of a table: a heading and cells, which are texts or elements. */
+export function tableRow(head, cells, kind = "numeric") {
+  const heading = element("th", { scope: "row", dir: "auto" }, ...[head].flat());
+  return element("tr", {}, heading, ...cells.map((cell) => element("td", { class: kind, dir: "auto" }, cell)));
+}
+
 export function count(number) {
   return number.toLocaleString("en");
 }

@@ -1,14 +1,11 @@
 // How many links were made, and how many workers joined, sent and left: counts of the last release.
 
-import { Refusal } from "./api.js";
 import { byId, element } from "./elements.js";
-import { count } from "./format.js";
-
-const NOT_FOUND = 404;
+import { count, counted } from "./format.js";
 
 /** Show the counts, which move only with releases; joined and left are rounded down. */
 export async function showFunnel(app, campaign) {
-  const funnel = await readFunnel(app);
+  const funnel = app.api.showsWorkers ? await app.api.json("funnel") : null;
   const least = campaign.at_least;
   const shown = least === 1 ? "each at once" : `${count(least)} or more at a time`;
   const about = (number) => (least > 1 && number === 0 ? `under ${count(least)}` : count(number));
@@ -20,23 +17,9 @@ export async function showFunnel(app, campaign) {
     ...(funnel ? [card("Joined", about(joined), rounded)] : []),
     card("Sent and shown", count(campaign.participants), shown),
     ...(funnel ? [card("Left", about(left), rounded)] : []),
-    card("Reports", count(campaign.reports), `to ${count(campaign.tasks)} questions`),
+    card("Reports", count(campaign.reports), `to ${counted(campaign.tasks, "question")}`),
   ];
   byId("funnel").replaceChildren(...cards);
-}
-
-async function readFunnel(app) {
-  if (!app.api.showsWorkers) {
-    return null;
-  }
-  try {
-    return await app.api.json("funnel");
-  } catch (error) {
-    if (error instanceof Refusal && error.status === NOT_FOUND) {
-      return null;
-    }
-    throw error;
-  }
 }
 
 function card(name, number, note) {

@@ -3,11 +3,20 @@
 import { byId, element } from "./elements.js";
 import { counted } from "./format.js";
 
+const NOT_READY = 409;
 const LONG = 200; // characters of a question that are many on a phone
 
 /** The screen of the second step. */
 export async function preview(app) {
-  const given = await app.api.json("preview");
+  let given = null;
+  try {
+    given = await app.api.json("preview");
+  } catch (error) {
+    if (error.status !== NOT_READY) {
+      throw error;
+    }
+    return { missing: error.message };
+  }
   const images = await imagesOf(app.api, given.tasks);
   const source = new URL(`preview/j/${app.campaign.id}#i=preview`, location);
   let frame = null;
@@ -27,7 +36,7 @@ export async function preview(app) {
     removeEventListener("message", answer);
     return true;
   };
-  return { again: start, notes: notesOn(given), ready: start, leave };
+  return { again: start, shown: true, notes: notesOn(given), ready: start, leave };
 }
 
 /** Return the images that tasks name, by their hashes. */

@@ -2,7 +2,7 @@
 
 import { answersOf, domainForm } from "./domain.js";
 import { byId, element } from "./elements.js";
-import { count, counted, say, sentence } from "./format.js";
+import { count, counted, say, sentence, tableRow } from "./format.js";
 import { questionOf } from "./tasks.js";
 
 const FIRST = 3;
@@ -160,21 +160,9 @@ function columnRow({ name, kind, looks_like_answers: isSuspicious, examples }) {
   const choice = isChoice ? element("input", { ...box, checked: isShown }) : KINDS[kind];
   const warning = "It looks like answers: check it only if people may see it.";
   const note = isSuspicious ? [element("p", { class: "warning" }, warning)] : [];
-  return element(
-    "tr",
-    {},
-    element("th", { scope: "row", dir: "auto" }, name, ...note),
-    element("td", {}, choice),
-    element("td", { class: "quiet", dir: "auto" }, examples.map(String).join(" · ")),
-  );
+  return tableRow([name, ...note], [choice, examples.map(String).join(" · ")], "");
 }
 
 function taskRow({ task, data, gold }) {
-  return element(
-    "tr",
-    {},
-    element("th", { scope: "row" }, String(task)),
-    element("td", { dir: "auto" }, questionOf(data)),
-    element("td", {}, gold === null ? "–" : String(gold)),
-  );
+  return tableRow(String(task), [questionOf(data), gold === null ? "–" : String(gold)], "");
 }

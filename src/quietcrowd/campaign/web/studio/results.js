@@ -12,103 +12,69 @@ import { Workers } from "./workers.js";
 
 /** The screen of results, for the campaign's goal. */
 export function results(app) {
-  const { goal } = app;
-  const view = goal === "shares" ? new SharesView(app) : new TruthsView(app);
+  const { api, goal } = app;
+  const [latest, questions] = [new Results(api), new Questions(api)];
+  const view = (goal === "shares" ? sharesView : truthsView)(app, latest, questions);
   const buttons = downloadButtons(app, goal);
+  let hasResults = false;
   const poll = async () => {
     const campaign = await app.readCampaign();
     await showFunnel(app, campaign);
-    const hasResults = await view.look();
+    const found = await latest.read(view.path);
+    if (found !== undefined) {
+      hasResults = found !== null;
+      showWarnings(found);
+      await view.show(found);
+    }
+    if (hasResults) {
+      questions.read(view.showAgain);
+    }
     const areHeldBack = campaign.state === "open" && campaign.at_least > 1;
     offerDownloads(buttons, hasResults, areHeldBack);
     say(byId("downloads-later"), areHeldBack ? "Reports are available after the campaign closes." : "");
     say(byId("connection"), "live");
   };
   return {
-    ...{ buttons, poll, ready: () => view.ready?.() },
-    ...{ byLink: !app.api.showsWorkers, reports: app.api.showsWorkers },
-    view: view.parts,
-    print: () => window.print(),
+    ...{ buttons, poll, ready: view.ready, view: view.parts, print: () => window.print() },
+    ...{ byLink: !api.showsWorkers, reports: api.showsWorkers },
   };
 }
 
 /** Truths, workers and agreement. */
-class TruthsView {
-  #app;
-  #results;
-  #questions;
-  #truths;
-  #workers;
-  #latest = null;
-
-  constructor(app) {
-    this.#app = app;
-    this.#results = new Results(app.api);
-    this.#questions = new Questions(app.api);
-    this.#truths = new Truths(this.#questions);
-    this.#workers = app.api.showsWorkers ? new Workers(app) : null;
-    const workers = this.#workers && { table: [this.#workers.part] };
-    this.parts = app.filled("results-truths", {
-      table: [this.#truths.part],
-      workers: workers ? app.filled("results-workers", workers) : [],
-    });
-  }
-
-  ready() {
-    this.#truths.ready();
-  }
-
-  /** Show the latest results if they are new; return whether there are any. */
-  async look() {
-    const results = await this.#results.read("results/head");
-    if (results !== undefined) {
-      const truths = results && (await this.#results.rows("results/truths"));
-      const workers = results && this.#workers && (await this.#results.rows("results/workers"));
-      this.#latest = results;
-      showWarnings(results);
-      showAgreement(results);
-      this.#truths.show(results, truths);
-      await this.#workers?.show(results, workers);
-    }
-    if (this.#latest !== null) {
-      this.#questions.read(() => this.#truths.showAgain());
-    }
-    return this.#latest !== null;
-  }
+function truthsView(app, latest, questions) {
+  const truths = new Truths(questions);
+  const workers = app.api.showsWorkers ? new Workers(app) : null;
+  const table = workers && app.filled("results-workers", { table: [workers.part] });
+  return {
+    path: "results/head",
+    parts: app.filled("results-truths", { table: [truths.part], workers: table ?? [] }),
+    ready: () => truths.ready(),
+    showAgain: () => truths.showAgain(),
+    show: async (found) => {
+      const rows = found && (await latest.rows("results/truths"));
+      const people = found && workers && (await latest.rows("results/workers"));
+      showAgreement(found);
+      truths.show(found, rows);
+      await workers?.show(found, people);
+    },
+  };
 }
 
 /** Estimated shares and means, and nothing about single workers. */
-class SharesView {
-  #results;
-  #questions;
-  #shares;
-  #loaded = null;
-
-  constructor(app) {
-    this.#results = new Results(app.api);
-    this.#questions = new Questions(app.api);
-    this.#shares = new Shares(this.#questions);
-    const table = async () => {
-      const text = await sharesAsTable(this.#loaded);
-      save(new Blob([text], { type: "text/csv" }), "shares.csv");
-    };
-    this.parts = app.filled("results-shares", { shares: [this.#shares.part], table });
-  }
-
-  async look() {
-    const estimates = await this.#results.read("estimates");
-    if (estimates !== undefined) {
-      this.#loaded = estimates && (await this.#results.rows("estimates", estimates));
-      showWarnings(estimates);
-      this.#shares.show(estimates, this.#loaded);
-    }
-    const isThere = this.#loaded !== null;
-    byId("download-shares").disabled = !isThere;
-    if (isThere) {
-      this.#questions.read(() => this.#shares.showAgain());
-    }
-    return isThere;
-  }
+function sharesView(app, latest, questions) {
+  const shares = new Shares(questions);
+  let loaded = null;
+  const table = async () => save(new Blob([await sharesAsTable(loaded)], { type: "text/csv" }), "shares.csv");
+  return {
+    path: "estimates",
+    parts: app.filled("results-shares", { shares: [shares.part], table }),
+    showAgain: () => shares.showAgain(),
+    show: async (found) => {
+      loaded = found && (await latest.rows("estimates", found));
+      byId("download-shares").disabled = loaded === null;
+      shares.show(found, loaded);
+    },
+  };
 }
 
 function showWarnings(results) {

@@ -95,6 +95,13 @@ class LoadedRows {
   }
 }
 
+/** Load all rows of a source while they are wanted; `changed` is called after each page. */
+export async function loadAll(source, isWanted = () => true, changed = () => {}) {
+  while (!source.complete && isWanted() && (await source.loadMore())) {
+    changed();
+  }
+}
+
 /** Return a sentence about loaded rows if they are not complete. */
 export function partly(loaded) {
   return loaded.complete ? "" : ` Here are the first ${count(loaded.rows.length)}: these are counted and sorted.`;

@@ -1,7 +1,8 @@
 // Estimated shares, means and histograms with their intervals: bars, with the numbers as text.
 
 import { byId, element } from "./elements.js";
-import { count, counted, percent, say, sentence, short } from "./format.js";
+import { loadAll } from "./rows.js";
+import { count, counted, percent, say, sentence, short, tableRow } from "./format.js";
 
 const FIRST = 20;
 const DIGITS = 3;
@@ -49,13 +50,9 @@ export class Shares {
   /** Show the questions that contain the searched text; load all for it. */
   async #find() {
     const [wanted, loaded] = [this.#search.value, this.#loaded];
+    const isWanted = () => wanted && wanted === this.#search.value && loaded === this.#loaded;
     this.showAgain();
-    while (wanted && wanted === this.#search.value && loaded === this.#loaded && !loaded.complete) {
-      if (!(await loaded.loadMore())) {
-        return;
-      }
-      this.showAgain();
-    }
+    await loadAll(loaded, isWanted, () => this.showAgain());
   }
 
   async #showMore() {
@@ -135,7 +132,7 @@ function bar(name, estimate) {
   at(high, { x1: within(estimate.high), x2: within(estimate.high) });
   at(mark, { x1: within(estimate.share), x2: within(estimate.share) });
   const names = element("span", { dir: "auto" }, name);
-  const head = element("div", { class: "estimate apart" }, names, element("span", { class: "number" }, inWords(estimate)));
+  const head = element("div", { class: "row apart" }, names, element("span", { class: "number" }, inWords(estimate)));
   return element("div", { class: "interval" }, head, drawn);
 }
 
@@ -146,8 +143,7 @@ function tableOf(name, rows) {
   const cells = bins.map((one) => {
     const label = mean === undefined ? nameOf(one.label) : edges(one);
     const numbers = [one.share, one.low, one.high].map((share) => percent(share));
-    const head = element("th", { scope: "row", dir: "auto" }, label);
-    return element("tr", {}, head, ...numbers.map((text) => element("td", { class: "numeric" }, text)));
+    return tableRow(label, numbers);
   });
   const heads = ["Answer", "Share", "From", "To"].map((text) => element("th", { scope: "col" }, text));
   const parts = [element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...cells)];
@@ -161,7 +157,7 @@ const quoted = (text) => `"${text.replaceAll('"', '""')}"`;
 
 /** Return all estimates as CSV; a text that a spreadsheet would compute gets an apostrophe. */
 export async function sharesAsTable(loaded) {
-  while (!loaded.complete && (await loaded.loadMore()));
+  await loadAll(loaded);
   const text = (value) => quoted(/^\s*[=+\-@|\uff1d\uff0b\uff0d\uff20\uff5c]/.test(value) ? `'${value}` : value);
   const number = (value) => (value === null ? "" : String(value));
   const lines = loaded.rows.flatMap(({ task, label, share, mean, low, high, reports, histogram }) => {

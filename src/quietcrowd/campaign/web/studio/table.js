@@ -2,6 +2,7 @@
 
 import { byId, element } from "./elements.js";
 import { count, say, showShare } from "./format.js";
+import { loadAll } from "./rows.js";
 
 const FIRST = 20;
 const FURTHER = 200;
@@ -70,15 +71,10 @@ export class DataTable {
 
   /** Show the rows that contain the searched text; load all rows for it. */
   async #find() {
-    const wanted = this.#search.value;
+    const [wanted, source] = [this.#search.value, this.#source];
+    const isWanted = () => wanted && wanted === this.#search.value && source === this.#source;
     this.#fill();
-    const source = this.#source;
-    while (wanted && wanted === this.#search.value && source === this.#source && !source.complete) {
-      if (!(await source.loadMore())) {
-        return;
-      }
-      this.#fill();
-    }
+    await loadAll(source, isWanted, () => this.#fill());
   }
 
   #makeHead() {

@@ -1,6 +1,6 @@
 // The table of workers: their quality and privacy loss, and who is excluded.
 
-import { excludeWorker, includeWorker } from "./acts.js";
+import { setExcluded } from "./acts.js";
 import { byId } from "./elements.js";
 import { count, loss, percent, say } from "./format.js";
 import { partly } from "./rows.js";
@@ -27,7 +27,7 @@ export class Workers {
     const { items } = await this.#app.api.json("excluded");
     this.#states = new Map(items.map(({ worker, state }) => [worker, state]));
     const rest = excluded.map((worker) => ({ worker, reports: null }));
-    const source = results && new WithExcluded(loaded, rest);
+    const source = results && withExcluded(loaded, rest);
     const isEmpty = !source?.rows.length;
     this.part.hidden = isEmpty;
     say(byId("workers-none"), isEmpty ? "None." : "");
@@ -44,8 +44,7 @@ export class Workers {
     const given = (text) => (worker) => (isExcluded(worker) ? "" : text(worker));
     const isOut = ({ worker }) => ["excluded", "to-be-excluded"].includes(this.#states.get(worker));
     const change = async ({ worker }) => {
-      const act = isOut({ worker }) ? includeWorker : excludeWorker;
-      if (await act(this.#app, worker)) {
+      if (await setExcluded(this.#app, worker, !isOut({ worker }))) {
         await this.show(results, loaded);
       }
     };
@@ -100,26 +99,17 @@ export class Workers {
   }
 }
 
-/** Loaded rows, followed by workers without reports. */
-class WithExcluded {
-  #loaded;
-  #rest;
-
-  constructor(loaded, rest) {
-    [this.#loaded, this.#rest] = [loaded, rest];
-  }
-
-  get rows() {
-    return [...this.#loaded.rows, ...this.#rest];
-  }
-
-  get complete() {
-    return this.#loaded.complete;
-  }
-
-  loadMore() {
-    return this.#loaded.loadMore();
-  }
+/** Return loaded rows, followed by workers without reports. */
+function withExcluded(loaded, rest) {
+  return {
+    get rows() {
+      return [...loaded.rows, ...rest];
+    },
+    get complete() {
+      return loaded.complete;
+    },
+    loadMore: () => loaded.loadMore(),
+  };
 }
 
 function interval(worker) {

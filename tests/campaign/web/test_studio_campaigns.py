@@ -1,0 +1,186 @@
+"""A whole campaign in the studio, from a file of questions to its deletion, without a terminal."""
+
+import csv
+import io
+
+import pytest
+from tests.campaign.waiting import LONG
+from tests.campaign.web.people_in_browsers import RequesterInBrowser, WorkerInBrowser
+
+from quietcrowd.campaign.results.inference_process import Inferrer
+from quietcrowd.mechanisms import Mechanism
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.QuietcrowdWarning"),
+]
+
+PRINTED = """
+window.printed = [];
+window.print = () => window.printed.push(document.querySelectorAll("#sheet figure svg").length);
+"""
+HEDGES = "id,question,gold\n" + "".join(
+    f"h{place},Is there a nest in hedge {place}?,{'yes' if place == 0 else ''}\n"
+    for place in range(20)
+)
+
+
+@pytest.fixture
+def requester(person, desk):
+    """Return a requester who is signed in, of a server that ends no plan for being slow."""
+    desk.server.service.plans.longest = LONG
+    found = person(RequesterInBrowser)
+    found.page.add_init_script(PRINTED)
+    return found.open(desk.server.url, "", desk.key)
+
+
+def drop(requester, name, text):
+    """Drop a file of questions onto the page."""
+    requester.page.evaluate(
+        """([name, text]) => {
+          const dataTransfer = new DataTransfer();
+          dataTransfer.items.add(new File([text], name));
+          const event = new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true });
+          document.getElementById("drop-zone").dispatchEvent(event);
+        }""",
+        [name, text],
+    )
+
+
+def draft_of(requester, name, text):
+    """Make a draft with the questions of a file."""
+    requester.press("New campaign")
+    requester.heading("What do you want to ask?")
+    drop(requester, name, text)
+    requester.page.get_by_role("button", name="Use these").click()
+    requester.page.get_by_text(f"Stored: {name}.").wait_for()
+
+
+def fill(requester, name, text):
+    field = requester.page.get_by_label(name)
+    field.fill(text)
+    field.blur()
+
+
+def campaign_of(requester):
+    return requester.page.url.split("/")[-1].partition("#")[0]
+
+
+def open_campaign(requester):
+    """Go through the five steps, with a way out of a bad forecast; return the campaign's id."""
+    page = requester.page
+    draft_of(requester, "hedges.csv", HEDGES)
+    fill(requester, "Title, which people see", "Hedges")
+    requester.go("Next: preview", "What people will see")
+    frame = page.frame_locator("iframe")
+    frame.get_by_role("heading", level=1, name="Hedges").wait_for()
+    frame.get_by_role("button", name="Continue").click()
+    frame.get_by_role("button", name="Take part").click()
+    frame.get_by_text("Is there a nest in hedge").wait_for()
+
+    requester.go("Next: people and privacy", "People and privacy")
+    fill(requester, "How many people will answer?", "12")
+    page.get_by_text("As good as guessing").wait_for()
+    page.locator("#ways").get_by_role("button").first.click()
+    page.get_by_text("Better than guessing").wait_for()
+
+    requester.go("Next: who asks", "Who asks, and for how long")
+    fill(requester, "Who asks", "Bird group")
+    fill(requester, "Contact, such as a mail address", "birds@example.org")
+    fill(requester, "What the answers are for, in one sentence", "A map of nests.")
+    page.get_by_label("Reports are shown of").select_option("10")
+    requester.go("Next: check and open", "Check, then open")
+    page.get_by_role("button", name="Open the campaign").click()
+
+    requester.heading("Invite people")
+    return campaign_of(requester)
+
+
+def make_links(requester):
+    """Make links, print them, and return them from the saved file."""
+    page = requester.page
+    assert page.get_by_role("button", name="Make links").is_disabled()
+    requester.press("For a trial on this computer, make them all the same")
+    fill(requester, "How many", "12")
+    requester.press("Make links")
+    page.get_by_text("12 links made. Save or print them now").wait_for()
+    requester.press("Print QR sheet")
+    assert page.evaluate("window.printed") == [12]
+    with page.expect_download() as download:
+        requester.press("Save as CSV")
+    links = [row["link"] for row in csv.DictReader(io.StringIO(download.value.path().read_text()))]
+    assert len(set(links)) == 12
+    return links
+
+
+def answer(person, desk, made, links):
+    """Let one person answer in a browser, and simulate the others."""
+    worker = person(WorkerInBrowser, quick=True)
+    worker.play(links[0], ["yes"] * 20).send()
+    worker.arrive()
+    described = desk.client.get(f"/campaigns/{made}").json()["mechanism"]
+    mechanism = Mechanism.from_dict(described)
+    for link in links[1:]:
+        simulated = desk.guest(made)
+        desk.join(simulated, link.partition("#i=")[2]).raise_for_status()
+        simulated.send_all(mechanism, {f"h{place}": "yes" for place in range(20)})
+    assert Inferrer(desk.server.database).infer(bytes.fromhex(made))
+
+
+def test_the_whole_way_without_a_terminal(person, desk, requester):
+    page = requester.page
+    made = open_campaign(requester)
+    answer(person, desk, made, make_links(requester))
+    requester.go("Results")
+    page.get_by_text("Is there a nest in hedge 7?").wait_for()
+    assert requester.count("Sent and shown") >= 10
+    assert len(requester.table("Truths")) == 21
+    with page.expect_download() as download:
+        requester.press("Truths, CSV")
+    assert download.value.path().read_text().count("\n") == 21
+
+    requester.go("Act")
+    requester.press("Close…")
+    page.get_by_text("No one can join or send to “Hedges” any longer.").wait_for()
+    requester.press("Close the campaign")
+    requester.heading("Results")
+    page.get_by_text("closed", exact=True).wait_for()
+    with page.expect_download() as download:
+        requester.press("Reports, CSV")
+    assert download.value.path().read_text().count("\n") > 200
+    requester.go("Act")
+    requester.press("Delete…")
+    button = page.get_by_role("button", name="Delete", exact=True)
+    assert button.is_disabled()
+    page.get_by_label("Type its title to confirm").fill("Hedges")
+    button.click()
+    requester.heading("Campaigns")
+    assert desk.client.get(f"/campaigns/{made}").status_code == 404
+    assert all("409 (Conflict)" in line for line in requester.told)  # no results yet
+    assert {one.origin for one in requester.wire.sent} == {desk.server.url}
+
+
+HOSTILE = (
+    "question,note\n"
+    '"=HYPERLINK(""x"")",<img src=x onerror=document.title=1>\n'
+    '"<script>document.title=1</script>",\u202eevil\n'
+    "${7*7},{{link}}\n"
+)
+
+
+def test_a_hostile_file_stays_text(desk, requester):
+    page = requester.page
+    draft_of(requester, "x<b>.csv", HOSTILE)
+    page.get_by_text("<script>document.title=1</script>").wait_for()
+    assert page.locator("main img, main script").count() == 0
+    requester.go("Next: preview", "What people will see")
+    frame = page.frame_locator("iframe")
+    frame.get_by_role("button", name="Continue").click()
+    frame.get_by_role("button", name="Take part").click()
+    frame.locator("#count").get_by_text("1 of ").wait_for()
+    assert frame.locator("main img, main script").count() == 0
+    assert page.title().startswith("What people will see")
+    requester.go("Questions", "What do you want to ask?")
+    drop(requester, "x.csv", "\x00\x01" * 50)
+    requester.alert()
+    assert desk.client.get(f"/campaigns/{campaign_of(requester)}").json()["tasks"] == 3
