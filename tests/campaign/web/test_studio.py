@@ -201,7 +201,6 @@ def test_every_field_that_a_script_reads_is_one_of_the_interface():
         "results": set(schemas["ResultHead"]["properties"]),
         "page": set(schemas["ResultRows"]["properties"]),
         "reading": set(schemas["FileReading"]["properties"]),
-        "readiness": set(schemas["Readiness"]["properties"]),
         "server": set(schemas["ServerDocument"]["properties"]),
         "plan": set(schemas["PlanDocument"]["properties"]),
         "row": {
