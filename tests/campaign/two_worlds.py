@@ -92,7 +92,7 @@ def past(folder: Path, join_mode: str, at_least: int = LEAST, **members) -> Past
 
 
 def settings(folder: Path, **members) -> Settings:
-    fixed = {"infer": False, "trusted_proxy": "127.0.0.1", "metrics_port": 0}
+    fixed = {"infer": False, "trusted_proxy": "127.0.0.1", "metrics_port": 0, "longest_plan": 3_600}
     return Settings(**fixed, database=f"sqlite:///{folder}/quietcrowd.db", **members)
 
 

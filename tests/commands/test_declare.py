@@ -1,5 +1,7 @@
 """Commands as classes: what is declared is what a command line takes, and what its help lists."""
 
+import shlex
+
 import pytest
 
 from quietcrowd.commands.declare import (
@@ -106,7 +108,8 @@ class Draw:
     [
         ({}, {}, "quietcrowd draw it"),
         ({"name": "it's"}, {}, """quietcrowd draw 'it'"'"'s'"""),
-        ({"sizes": ["1", "2"], "secret": "qck_0"}, {}, "quietcrowd draw it --sizes 1,2"),
+        ({"name": "-B", "quiet": True}, {}, "quietcrowd draw --quiet -- -B"),
+        ({"sizes": ["-1", "2"], "secret": "qck_0"}, {}, "quietcrowd draw it --sizes -1,2"),
         ({"sizes": ["1"]}, {"sizes": 7, "total": 2.50}, "quietcrowd draw it --sizes 7 --total 2.5"),
         ({"kept": True, "quiet": True}, {}, "quietcrowd draw it --keep --quiet"),
         (
@@ -118,3 +121,5 @@ class Draw:
 )
 def test_a_command_is_written_again_without_its_key(given, changed, line):
     assert command_line(Draw(**{"name": "it", **given}), "draw", **changed) == line
+    parsed = as_command(Draw, "draw").make_context("draw", shlex.split(line)[2:])
+    assert parsed.params["name"] == given.get("name", "it")

@@ -31,6 +31,8 @@ SAID = {
         ({}, "This is better than guessing."),
         ({"answers": 5}, "200 questions (5 for each person) and a total of ε = 5 per person"),
         ({"people": 1, "tasks": 1, "answers": 1}, "With 1 person, 1 question and a total"),
+        ({"total_epsilon": 3000.0}, "200 questions and a total of ε = 3,000 per person"),
+        ({"total_epsilon": 1234.56}, "200 questions and a total of ε = 1,235 per person"),
         ({"total_epsilon": math.inf}, "200 questions and no noise, the result"),
         ({"error": 0.46, "high": 0.5, "useless": True}, "This is as good as guessing."),
         ({"error": 0.3, "high": 0.5, "useless": True}, "This may be as good as guessing."),

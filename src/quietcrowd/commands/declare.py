@@ -68,19 +68,20 @@ def given_options(command: Any, names: Iterable[str]) -> list[str]:
 
 def command_line(command: Any, name: str, **changed: Any) -> str:
     """Return the line of a shell that runs a command again with `changed` fields, without a key."""
-    words = ["quietcrowd", *name.split()]
+    words: list[str] = ["quietcrowd", *name.split()]
+    last: list[str] = []  # what looks like an option, after --
     own = inspect.get_annotations(type(command))
     order = sorted(fields(type(command)), key=lambda one: one.name not in own)
     for one in order:  # the command's own fields before those of its bases
         value = changed.get(one.name, getattr(command, one.name))
         if one.metadata["info"] is typer.Argument:
-            words.append(str(value))
+            (last if str(value).startswith("-") else words).append(str(value))
         elif one.name != "secret" and value not in (one.default, None, []):
             flag, _, off = _flags(one)[0].partition("/")
             several = value if isinstance(value, list) else [value]
             told = [] if isinstance(value, bool) else [",".join(map(_written, several))]
             words += [off if value is False else flag, *told]
-    return shlex.join(words)
+    return shlex.join([*words, "--", *last] if last else words)
 
 
 def _written(value: Any) -> str:

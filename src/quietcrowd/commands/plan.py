@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import typer
 
 from quietcrowd.accounting.equal_loss import usual_total
+from quietcrowd.campaign.terms.promises import USUAL_AT_LEAST
 from quietcrowd.commands import options
 from quietcrowd.commands.choices import choose_mechanism, mechanism_option
 from quietcrowd.commands.declare import (
@@ -258,6 +260,7 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
                         typer.echo(f"  {line}")
             typer.echo()
         print_plan(found)
+        _print_batch(row.workers for row in found.private)
 
     def _line(self, **changed: Any) -> str:
         fixed: dict[str, Any] = {"epsilon": None} if "total_epsilon" in changed else {}
@@ -280,6 +283,7 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
         print_wrapped(found.row.verdict)
         if not found.suffices:
             print_wrapped("No other number of questions per person has a clearly smaller error.")
+        _print_batch([found.row.workers])
         name = {"questions": "answers_per_worker", "total": "total_epsilon"}.get(what, what)
         typer.echo(f"  {self._line(**values_of(found, name))}")
 
@@ -319,6 +323,14 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
             return _one(options.parse_numbers(self.epsilon, "--epsilon"), "--epsilon")
         total = _losses(self.total_epsilon, "--total-epsilon")
         return (usual_total(answers) if total is None else _one(total, "--total-epsilon")) / answers
+
+
+def _print_batch(people: Iterable[int]) -> None:
+    if min(people) < USUAL_AT_LEAST:
+        print_wrapped(
+            f"With fewer than {USUAL_AT_LEAST} people, a campaign shows no result, unless it has a "
+            "smaller --min-batch."
+        )
 
 
 def _losses(texts: list[str] | None, option: str) -> list[float] | None:

@@ -4,7 +4,7 @@ import sys
 
 from quietcrowd.commands.printing import console, plain_table, print_wrapped
 from quietcrowd.planning import CampaignPlan, PlanRow
-from quietcrowd.privacy.guarantee import show_loss
+from quietcrowd.planning.verdict import show_total
 
 _SCORES = {"error_rate": "error rate", "mae": "mean absolute error"}
 SHOWN_MEETING = 3
@@ -37,7 +37,7 @@ def print_plan(plan: CampaignPlan) -> None:
 
 
 def _loss(loss: float) -> str:
-    return "" if loss == float("inf") else show_loss(loss, 3)
+    return "" if loss == float("inf") else show_total(loss)
 
 
 def _number(value: float) -> str:
@@ -81,6 +81,6 @@ def _notes(plan: CampaignPlan) -> list[str]:
 
 def _row_text(row: PlanRow) -> str:
     return (
-        f"{row.mechanism} at a total epsilon of {show_loss(row.total_epsilon, 3)}, "
+        f"{row.mechanism} at a total epsilon of {show_total(row.total_epsilon)}, "
         f"{row.workers:,} people, {row.answers:,} answers each"
     )

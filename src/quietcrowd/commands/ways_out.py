@@ -37,24 +37,30 @@ def ways_out(case: Case, line: Line) -> Iterator[tuple[str, str | None]]:
 
     with Working("searching for ways out") as working:
         more = searches.fewest_people(case, working.tell)
-        if more is not None and more.case.size.workers <= case.size.workers:
-            more = None
         fewer: Found | None = searches.best_questions(case, working.tell)
         if fewer is not None and not fewer.suffices:
             fewer = searches.fewest_people_of_best_questions(case, working.tell)
-        if fewer is not None and fewer.case.size.answers >= case.size.answers:
-            fewer = None
         larger = searches.least_total(case, working.tell)
-        if larger is not None and larger.case.total <= case.total:
-            larger = None
-    yield _way("More people", more, line, "people")
+    size = case.size
+    more_helps = more is not None and more.case.size.workers > size.workers
+    fewer_helps = fewer is not None and fewer.case.size.answers < size.answers
+    larger_helps = larger is not None and larger.case.total > case.total
+    people, single = (searches.most_people(one) for one in (case, case.with_answers(1)))
+    yield _way("More people", more, more_helps, f"{people:,} people", line, "people")
     names = ("answers_per_worker", "people")
-    yield _way("Fewer questions per person", fewer, line, *names)
-    yield _way("A larger total, with less privacy", larger, line, "total_epsilon")
+    yield _way("Fewer questions per person", fewer, fewer_helps, f"{single:,} people", line, *names)
+    most = f"ε = {searches.most_total(case):,g}"
+    yield _way(
+        "A larger total, with less privacy", larger, larger_helps, most, line, "total_epsilon"
+    )
 
 
-def _way(name: str, found: Found | None, line: Line, *names: str) -> tuple[str, str | None]:
+def _way(
+    name: str, found: Found | None, helps: bool, most: str, line: Line, *names: str
+) -> tuple[str, str | None]:
     if found is None:
+        return f"{name}: the search ended at {most}, which does not suffice.", None
+    if not helps:
         return f"{name}: this does not help here.", None
     size = found.case.size
     sizes = {

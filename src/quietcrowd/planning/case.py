@@ -26,13 +26,12 @@ from quietcrowd.planning.campaign_plan import PlanRow
 from quietcrowd.planning.crowd_assumption import CrowdAssumption, CrowdSize
 from quietcrowd.planning.error_interval import COVERAGE, transformed
 from quietcrowd.planning.planner import (
-    DRAWS,
-    DRAWS_OF_NUMBERS,
     DRAWS_WITH_PILOT,
     PlannedCell,
     assumed,
     rows_of,
     sizes_of,
+    usual_draws,
     why_not_planned,
 )
 from quietcrowd.planning.simulation import (
@@ -121,8 +120,9 @@ class Case:
     @property
     def crowds(self) -> int:
         """Number of simulated crowds."""
-        usual = DRAWS if self._labels else DRAWS_OF_NUMBERS
-        return usual if self.draws is None else self.draws
+        if self.draws is not None:
+            return self.draws
+        return usual_draws(self.assumption.domain, self.size.tasks)
 
     @property
     def _labels(self) -> bool:
@@ -200,7 +200,7 @@ def case_of(
     [size] = sizes_of(tasks, workers, answers, budget)
     [(name, maker)] = (mechanisms or usual_makers(domain)).items()
     count = draws or (DRAWS_WITH_PILOT if pilot is not None else None)
-    assumption = assumed(domain, quality, pilot, count or DRAWS, random_state)
+    assumption = assumed(domain, quality, pilot, count or 1, random_state)
     return make_case(
         assumption=assumption,
         name=name,
@@ -234,7 +234,7 @@ def make_case(
     if epsilon is not None:
         given = mechanism_within(maker, assumption.domain, epsilon, "answer", **counts)
     if total is None and given is not None:
-        loss = exact_loss(given, "worker", **counts)
+        loss = float(f"{exact_loss(given, 'worker', **counts):.6g}")  # 5, and not 4.99999999
         total = loss if 0 < loss < math.inf else None
     if total is None:
         total = usual_total(size.answers)
@@ -293,13 +293,38 @@ def least_total(case: Case, told: Told = lambda _: None) -> Found | None:
     return _Totals(case).search(told)
 
 
+def most_people(case: Case) -> int:
+    """Return the most people that `fewest_people` tries."""
+    return int(_People(case).values[-1])
+
+
+def most_total(case: Case) -> float:
+    """Return the largest total that `least_total` tries."""
+    return _Totals(case).values[-1]
+
+
 def best_questions(case: Case, told: Told = lambda _: None) -> Found:
     """Find the number of questions per person that has about the least error."""
     found = []
-    for one in _best_in_theory(case)[:BEST_COUNTS]:
+    for one in _best_in_theory(_roughly(case))[:BEST_COUNTS]:
         told(f"{one.size.answers:,} questions per person")
         found.append(Found(case=one, row=one.row()))
-    return min(found, key=lambda one: (one.row.error, one.row.answers))
+    best = min(found, key=lambda one: (one.row.error, one.row.answers))
+    return _exactly(best, case)
+
+
+def _roughly(case: Case) -> Case:
+    """Return the campaign with fewer crowds, if it has many because of few questions."""
+    fewer = max(usual_draws(case.assumption.domain), case.crowds // 3)
+    return evolve(case, draws=fewer) if case.draws is None else case
+
+
+def _exactly(found: Found, case: Case) -> Found:
+    """Simulate again with as many crowds as a campaign, if a search simulated fewer."""
+    if found.case.crowds == case.crowds:
+        return found
+    again = evolve(found.case, draws=case.draws)
+    return Found(case=again, row=again.row())
 
 
 def _best_in_theory(case: Case) -> list[Case]:
@@ -344,6 +369,21 @@ class _Grid(ABC):
         return high if high < len(values) else None
 
     def search(self, told: Told) -> Found | None:
+        """Search with few crowds first, and return the first that suffices with all."""
+        rough = type(self)(_roughly(self.case))._search(told)
+        if rough is None:
+            return None
+        place, found = rough
+        found = _exactly(found, self.case)
+        for value in self.values[place + 1 :][:TRIES]:
+            if found.suffices:
+                break
+            told(self.words(value))
+            one = self.at(value)
+            found = Found(case=one, row=one.row())
+        return found if found.suffices else None
+
+    def _search(self, told: Told) -> tuple[int, Found] | None:
         """Simulate numbers near the one of theory until neighbors fail and suffice."""
         values = self.values
         start = self.promising(self.case.guess())
@@ -356,7 +396,7 @@ class _Grid(ABC):
             one = self.at(values[place])
             found = Found(case=one, row=one.row())
             if found.suffices:
-                high, best = place, found
+                high, best = place, (place, found)
             else:
                 low = place
             if high - low <= 1 or (best is None and place == len(values) - 1):

@@ -35,6 +35,8 @@ from quietcrowd.planning.error_interval import (
 from quietcrowd.planning.pilot import assumption_of_pilot
 from quietcrowd.planning.simulation import (
     FAIR_TASKS,
+    MOST_LABELLED,
+    MOST_MEASURED,
     SimulatedError,
     simulate_size,
     simulated_size,
@@ -49,6 +51,10 @@ DRAWS_OF_NUMBERS = 8
 
 DRAWS_WITH_PILOT = 20
 """More, as each crowd has another distribution."""
+
+MOST_DRAWS, MOST_DRAWS_OF_NUMBERS = 150, 40
+"""Most crowds of a campaign with few questions, which together have about as many questions as one
+large simulated crowd."""
 
 Told = Callable[[int, int], None]
 """Receives the number of completed simulations, and their total."""
@@ -127,7 +133,7 @@ def plan(
         Desired error; ``plan.meeting`` contains the rows that reach it.
     draws : int, optional
         Simulated crowds for each size, at least 3; more narrow the intervals. Default: 12 for
-        labels, 8 for numbers, 20 with a pilot.
+        labels, 8 for numbers, 20 with a pilot; more for few tasks in few rows.
     random_state : int or numpy.random.Generator
         Seed of crowds and noise. All cells see the same crowds, as far as sizes allow.
     progress : callable, optional
@@ -151,9 +157,12 @@ def plan(
     >>> many.useless
     False
     """
-    labels = isinstance(domain, FiniteDomain)
+    sizes = sizes_of(tasks, _several(workers), answers, budget)
+    makers = usual_makers(domain) if mechanisms is None else known_makers(mechanisms)
+    losses = _Losses.of(total_epsilon, epsilon)
     if draws is None:
-        draws = DRAWS_WITH_PILOT if pilot is not None else DRAWS if labels else DRAWS_OF_NUMBERS
+        rows = len(sizes) * len(makers) * len(losses.given or [None])
+        draws = DRAWS_WITH_PILOT if pilot is not None else usual_draws(domain, tasks * rows)
     check_whole("draws", draws, 3)
     seed = seed_of(random_state)
     assumption = assumed(domain, quality, pilot, draws, seed)
@@ -161,9 +170,6 @@ def plan(
         check_real("target", target, 0)
     if total_epsilon is not None and epsilon is not None:
         raise ParameterError("planning.total-and-answer")
-    sizes = sizes_of(tasks, _several(workers), answers, budget)
-    makers = usual_makers(domain) if mechanisms is None else known_makers(mechanisms)
-    losses = _Losses.of(total_epsilon, epsilon)
     skipped: list[str] = []
     cells = {size: _cells(makers, domain, losses, size, skipped) for size in sizes}
     if not any(cells.values()):
@@ -192,6 +198,14 @@ def plan(
         draws=draws,
         skipped=tuple(dict.fromkeys(skipped)),
     )
+
+
+def usual_draws(domain: Any, tasks: int = MOST_LABELLED) -> int:
+    """Return the default number of crowds, for a number of tasks in all rows together."""
+    least, most, questions = DRAWS, MOST_DRAWS, MOST_LABELLED
+    if not isinstance(domain, FiniteDomain):
+        least, most, questions = DRAWS_OF_NUMBERS, MOST_DRAWS_OF_NUMBERS, MOST_MEASURED
+    return max(least, min(most, -(-questions // max(tasks, 1))))
 
 
 def assumed(domain: Any, quality: Any, pilot: Any, draws: int, seed: int) -> CrowdAssumption:

@@ -51,6 +51,13 @@ def summary(score: str, error: float) -> str:
     return f"wrong for about {100 * error:.{digits}f} of 100 questions"
 
 
+def show_total(total: float, digits: int = DIGITS) -> str:
+    """Format the loss of all answers, as `show_loss` does, but large ones without an exponent."""
+    if total < 10**digits or math.isinf(total):
+        return show_loss(total, digits)
+    return f"{math.ceil(total * (1 - 1e-12)):,}"
+
+
 def _crowd(people: int, tasks: int, answers: int, total: float) -> str:
     crowd = "1 person" if people == 1 else f"{people:,} people"
     asked = "1 question" if tasks == 1 else f"{tasks:,} questions"
@@ -58,7 +65,7 @@ def _crowd(people: int, tasks: int, answers: int, total: float) -> str:
         asked += f" ({answers:,} for each person)"
     if math.isinf(total):
         return f"With {crowd}, {asked} and no noise"
-    return f"With {crowd}, {asked} and a total of ε = {show_loss(total, 3)} per person"
+    return f"With {crowd}, {asked} and a total of ε = {show_total(total)} per person"
 
 
 def _rates(error: float, low: float, high: float, guess: float) -> tuple[str, str]:

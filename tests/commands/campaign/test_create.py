@@ -129,10 +129,23 @@ def test_a_guess_is_created_anyway(create, at_desk):
     assert at_desk.client.get(f"/campaigns/{made}").status_code == 200
 
 
+def test_what_would_never_be_shown_is_not_created(create):
+    status, output, errors = create(2, "--people", 4, *NO_SERVER)
+    assert (status, output) == (2, "")
+    assert "--people 4 is below --min-batch 5, so no result would ever be shown" in errors
+    status, output, errors = create(2, "--people", 4, "--anyway", *NO_SERVER)
+    assert (status, output) == (2, "")
+    assert "With 4 people, no result is shown: --min-batch is 5." in errors
+    assert "better than guessing" not in errors
+    assert "cannot be reached" in errors
+    _, _, errors = create(90, "--people", 4, "--min-batch", 4, "--anyway", *NO_SERVER)
+    assert "With 4 people, 90 questions" in errors
+
+
 def test_numbers_are_predicted_and_sketches_are_created_unpredicted(create, run, tmp_path):
     (tmp_path / "n.csv").write_text("id,q\na,A?\nb,B?\n")
     words = ("campaign", "create", "T", "--tasks", tmp_path / "n.csv", "--between", "0,10")
-    _, _, errors = run(*words, "--people", 300, "-m", "piecewise", *NO_SERVER)
+    _, _, errors = run(*words, "--people", 30, "-m", "piecewise", *NO_SERVER)
     assert "a result will be off by about" in " ".join(errors.split())
     _, _, errors = run(*words, "--people", 5, "-m", "matrix-factorization", *NO_SERVER)
     assert "The result cannot be predicted: " in " ".join(errors.split())

@@ -103,7 +103,8 @@ class WorkerOptions:
         default=None,
     )
     anyway: bool = option(
-        help="Create the campaign even if its result is as good as guessing.", default=False
+        help="Create the campaign even if its result is as good as guessing, or never shown.",
+        default=False,
     )
     goal: Goal = option(
         help="The right answer to each question, or how many people give each answer.",
@@ -324,14 +325,17 @@ class Create(PersonalPrivacy, PossibleAnswers, WorkerOptions, Promises, OnServer
 
     def _print_loss(self) -> None:
         """Print the privacy loss of a person, all answers first."""
+        from quietcrowd.planning.verdict import show_total
+
         counts = self._counts
         guarantee = self._chosen.guarantee(**counts)
         losses = guarantee.tail or guarantee
         chance = "" if guarantee.tail is None else " with high probability"
         note(
-            f"The total privacy loss of a person is at most ε = {show_loss(losses.total_epsilon)}"
-            f"{chance}, for {counted(counts['answers'], 'answer')} of at most ε = "
-            f"{show_loss(losses.epsilon)} each."
+            "The total privacy loss of a person is at most ε = "
+            f"{show_total(losses.total_epsilon, 4)}{chance}, for "
+            f"{counted(counts['answers'], 'answer')} of at most ε = {show_loss(losses.epsilon)} "
+            "each."
         )
 
     def _check_result(self) -> None:
@@ -339,6 +343,11 @@ class Create(PersonalPrivacy, PossibleAnswers, WorkerOptions, Promises, OnServer
         from quietcrowd.planning.case import in_theory
 
         people = self.people or self.max_workers
+        if people is not None and people < self.min_batch:
+            if not self.anyway:
+                raise ParameterError("commands.nothing-shown", people=people, least=self.min_batch)
+            note(f"With {people:,} people, no result is shown: --min-batch is {self.min_batch:,}.")
+            return
         try:
             case = self._case(people or 1)
         except ParameterError as error:
