@@ -52,6 +52,7 @@ NO_MIRROR = {
     "test_floods": "the whole server, while strangers send it what nobody asked for",
     "test_funnel": "how many people came how far, as the server tells it",
     "test_grafana_dashboard": "deploy/grafana, against what a server publishes",
+    "test_histograms": "what docs/theory/surveys.md says of histograms",
     "test_interruptions": "the whole page for workers, whatever comes between",
     "test_json_output": "every command that prints JSON",
     "test_layout": "the tests themselves",
