@@ -11,12 +11,13 @@ from tests.campaign.people import api_document
 from quietcrowd.campaign.results.reports import MemoryRows, StoredReports
 from quietcrowd.campaign.results.snapshots import Again, snapshot
 from quietcrowd.campaign.server.problem_responses import ProblemDocument
-from quietcrowd.campaign.web.files import WORKER
+from quietcrowd.campaign.web.files import PREVIEW, WORKER
 from quietcrowd.inference import METHODS, usual_method
 
 FOLDER = files("quietcrowd.campaign.web") / "studio"
 TEXTS = {file.name: file.read_text("utf-8") for file in sorted(FOLDER.iterdir())}
 SCRIPTS = {name: text for name, text in TEXTS.items() if name.endswith(".js")}
+DEVICE = PREVIEW["device.js"].text
 SHARED = ("elements.js", "qr.js")
 """Modules of the worker's page that the studio imports."""
 PAGE = TEXTS["index.html"]
@@ -259,6 +260,15 @@ def test_everything_can_be_read_in_both_schemes(scheme):
             assert contrast(colours[text], colours[ground]) >= 4.5, (text, ground)
     assert contrast(colours["accent"], colours["bar"]) >= 3
     assert set(re.findall(r"var\(--([\w-]+)\)", TEXTS["studio.css"])) <= colours.keys()
+
+
+def test_a_preview_has_all_of_a_device_that_the_page_uses():
+    page = "".join(file.text for path, file in WORKER.items() if path.startswith("page/"))
+    used = {*re.findall(r"\bdevice\.(\w+)", page), *re.findall(r"\{ ([\w, ]+) \} = device\b", page)}
+    names = {name for one in used - {"js"} for name in one.split(", ")}
+    there = set(re.findall(r"^  (?:async |static async )?(\w+)(?:\(| = |;)", DEVICE, re.MULTILINE))
+    assert "answersWithin" in names
+    assert names - there == {"closes"}  # which is left open there
 
 
 def test_a_key_comes_from_its_field_alone_and_stays_in_memory():

@@ -70,6 +70,11 @@ export class Device {
     return { spent: 0, after, budget: this.#budget, reused: [], repeated: [] };
   }
 
+  async answersWithin(limit) {
+    const { answers, guarantee } = this.terms;
+    return limit === null ? answers : Math.min(answers, Math.floor(limit / guarantee.epsilon));
+  }
+
   async setBudget(budget) {
     this.#budget = budget;
   }
