@@ -178,7 +178,8 @@ function mailText({ title, requester, purpose, closes_on: day }, link) {
   const until = day === null ? "" : ` It is open until ${day}.`;
   return (
     `Please answer a few questions: ${title}\n\n${purpose}\n\n` +
-    `Your device randomizes your answers before it sends them, so no one can read them.${until}\n\n` +
+    "Your device randomizes your answers before it sends them. The page says what others can " +
+    `still learn about you.${until}\n\n` +
     `${link}\n\n${requester}`
   );
 }

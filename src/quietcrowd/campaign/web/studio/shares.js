@@ -6,7 +6,8 @@ import { count, counted, percent, say, sentence, short, tableRow } from "./forma
 
 const FIRST = 20;
 const DIGITS = 3;
-const points = (share) => String(Math.round(100 * share));
+const inPercent = (share) => 100 * Math.min(1, Math.max(0, share));
+const points = (share) => String(Math.round(inPercent(share)));
 
 /** The questions with their estimates, in their order; a search and more on demand. */
 export class Shares {
@@ -122,7 +123,7 @@ const inWords = ({ share, low, high }) =>
 /** Return a named bar with its interval, and the numbers as text. */
 function bar(name, estimate) {
   const drawn = byId("interval").content.firstElementChild.cloneNode(true);
-  const within = (share) => 100 * Math.min(1, Math.max(0, share ?? 0));
+  const within = (share) => inPercent(share ?? 0);
   const [part, line, low, high, mark] = drawn.querySelectorAll(".part, .line, .low, .high, .mark");
   const at = (one, places) =>
     Object.entries(places).forEach(([place, value]) => one.setAttribute(place, String(value)));
