@@ -57,7 +57,22 @@ def play(desk):
     secrets = [desk.key, *invites, *(worker.credential for worker in workers)]
     secrets += [code, wrong, desk.code(campaign), desk.token(campaign)]
     look(desk, campaign, secrets[-1])
+    draw_up(desk)
     return campaign, workers, [*secrets, PLANTED, "127.0.0.1", "python-httpx"]
+
+
+def draw_up(desk):
+    """Read a file for a draft of which a column is left out, and send an image with a comment."""
+    url = f"/campaigns/{desk.draft()['id']}"
+    file = f"question,rater\nIs it a bird?,{PLANTED}\nIs it old?,b\n"
+    for path, shown in (("tasks/reading", None), ("tasks", "question")):
+        params = {"file": PLANTED} | ({} if shown is None else {"shown": shown})
+        sent = desk.client.post(f"{url}/{path}", content=file, params=params)
+        sent.raise_for_status()
+    image = png(0, (b"tEXt", PLANTED.encode()))
+    desk.client.post(f"{url}/images", content=image).raise_for_status()
+    for path in ("readiness", "preview"):
+        assert desk.client.get(f"{url}/{path}").status_code == 200
 
 
 def look(desk, campaign, token):
@@ -65,6 +80,9 @@ def look(desk, campaign, token):
     reader = desk.server.client(token)
     assert reader.get(f"/campaigns/{campaign}").status_code == 200
     assert reader.get(f"/campaigns/{campaign}/reports").status_code == 401
+    assert reader.get(f"/campaigns/{campaign}/funnel").status_code == 200
+    assert reader.get(f"/campaigns/{campaign}/estimates").status_code == 409
+    assert reader.get(f"/campaigns/{campaign}/preview").status_code == 401
     assert desk.client.get("/keys").json()["items"][0]["last4"] == desk.key[-4:]
 
 
