@@ -14,7 +14,8 @@ from quietcrowd.answers import Answers
 from quietcrowd.datasets import make_crowd
 from quietcrowd.domains import Categorical, Interval, Ordinal
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
-from quietcrowd.mechanisms import Mechanism, RandomizedResponse, Reports, SubsetSelection
+from quietcrowd.mechanisms import Mechanism, Memo, RandomizedResponse, Reports, SubsetSelection
+from quietcrowd.mechanisms.randomized_response import RandomizedAmong
 from quietcrowd.mechanisms.randomness import Secret, words_in_turn
 from quietcrowd.task_options import TaskOptions
 
@@ -296,10 +297,6 @@ def test_what_needs_one_channel_is_refused():
     message = "there is no single channel, because each task has its own options"
     with pytest.raises(ParameterError, match=message):
         _ = mechanism.channel
-    with pytest.raises(
-        ParameterError, match="cannot be stored in a memo: it depends on the options"
-    ):
-        mechanism.fixed_reports(Answers.from_frame(FRAME, options=OPTIONS), Secret.draw("test"))
     answers = Answers.from_frame(FRAME, options=OPTIONS)
     with pytest.raises(
         ParameterError, match="SubsetSelection does not randomize among the options"
@@ -312,3 +309,59 @@ def test_what_needs_one_channel_is_refused():
         Reports(table=answers, mechanism=RandomizedResponse(domain=answers.domain, epsilon=1.0))
     with pytest.raises(AnswerError, match="the answers are in"):
         RandomizedResponse(domain=YES_NO, epsilon=1.0).randomize(answers)
+
+
+def test_a_memo_has_reports_among_the_options(tmp_path):
+    """Each is an option of its task, the same for the same answer, and drawn by its channel."""
+    mechanism = among_options(epsilon=16.0)
+    given = {"mechanism": mechanism, "tasks": list(OPTIONS), "campaign": "c", "worker": "w"}
+    memo = Memo.open(tmp_path / "memo", **given)
+    answers = {task: labels[-1] for task, labels in OPTIONS.items()}
+    first, again = memo.report(answers), memo.report(answers)
+    assert first.to_frame("pyarrow").equals(again.to_frame("pyarrow"))
+    kept = dict(zip(first.to_frame()["task"], first.to_frame()["label"], strict=True))
+    assert kept == answers  # fails with a probability below 10^-6
+    some = memo.report({"q2": OPTIONS["q2"][-1]})
+    assert some.table.options == mechanism.per_task
+    with pytest.raises(AnswerError, match="task 'q1': the answer is outside") as caught:
+        memo.report({"q1": "oak"})
+    assert "'oak'" not in str(caught.value)
+
+
+def among(**changed):
+    return RandomizedAmong(**{"domain": DOMAIN, "epsilon": 1.0, "counts": [3, 2, 2], **changed})
+
+
+DOMAIN = Categorical(["cat", "dog", "oak", "elm", "fir"])
+
+
+def test_a_campaign_fixes_only_how_many_options_there_are():
+    mechanism = among()
+    assert mechanism.option_counts == (2, 3)
+    described = json.loads(json.dumps(mechanism.to_dict()))
+    assert Mechanism.from_dict(described) == mechanism
+    assert RandomizedResponse(domain=YES_NO, epsilon=1.0).among(DOMAIN, [2, 3]) == mechanism
+    options = TaskOptions.read({"q1": ["cat", "dog"], "q2": ["oak", "elm", "fir"]}, DOMAIN)
+    bound = mechanism.for_options(options)
+    assert bound.options == options
+    assert bound.report_epsilon == mechanism.report_epsilon == mechanism.channel.epsilon
+    assert bound.guarantee(answers=2, linked=2) == mechanism.guarantee(answers=2, linked=2)
+
+
+@pytest.mark.parametrize("counts", [(), [1, 2], [6], [65], "23", 2, [2.0], [True], None])
+def test_other_counts_are_refused(counts):
+    with pytest.raises(ParameterError, match="option_counts must list how many"):
+        among(counts=counts)
+
+
+def test_without_the_options_of_its_tasks_it_randomizes_nothing():
+    answers = Answers.from_frame(FRAME[:3], DOMAIN)
+    for act in (among().randomize, lambda one: among().simulate(one, random_state=1)):
+        with pytest.raises(ParameterError, match="the options of a task are missing"):
+            act(answers)
+    with pytest.raises(ParameterError, match="the options of a task are missing"):
+        among().fixed_reports(answers, Secret.draw("test"))
+    with pytest.raises(ParameterError, match="their number is not one of"):
+        among(counts=[2]).randomize(
+            answers.with_options({one: OPTIONS[one] for one in ("q1", "q2")})
+        )

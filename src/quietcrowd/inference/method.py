@@ -97,6 +97,11 @@ class TruthInference(ABC):
         """
         raise AnswerError("inference.options-unsupported", name=type(self).__name__)
 
+    @property
+    def reads_options(self) -> bool:
+        """Whether the method infers from answers with options per task."""
+        return type(self).bind_options is not TruthInference.bind_options
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
         """Return the parameters by name, for scikit-learn; `deep` changes nothing.
 

@@ -147,7 +147,7 @@ class NoiseAware(FittingMethod):
 
     @override
     def models_noise(self, mechanism: Any) -> bool:
-        if mechanism.options is not None:
+        if mechanism.options is not None or mechanism.option_counts:
             return True
         if not self._infers_labels_from(mechanism):
             return known_grid(mechanism.worker_channel) is not None
@@ -159,7 +159,7 @@ class NoiseAware(FittingMethod):
     def check_mechanism(self, mechanism: Any) -> None:
         if not self._infers_labels_from(mechanism):
             check_has_grid(mechanism)
-        elif not mechanism.has_table and mechanism.channel.sets is None:
+        elif not (mechanism.has_table or mechanism.option_counts or mechanism.channel.sets):
             check_has_table(mechanism)
 
     def _infers_labels_from(self, mechanism: Any) -> bool:

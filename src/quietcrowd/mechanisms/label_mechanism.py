@@ -172,14 +172,19 @@ class LabelMechanism(TaskwiseMechanism):
     def fixed_reports(self, answers: Answers, secret: Secret) -> Reports:
         """Draw each report by the word of its task and answer; see `Mechanism.fixed_reports`."""
         cells = cells_of(answers, answers.values, null=self.domain.size if self.missing else 0)
-        drawn = [
-            secret.word("report", task, cell_name(cell))
-            for task, cell in zip(answers.tasks.to_pylist(), cells, strict=True)
-        ]
-        words = words_in_turn(np.array(drawn, np.uint32))
+        words = words_in_turn(fixed_words(answers, cells, secret))
         reports = self.replace(cells, np.zeros_like(cells), self.fixed_draws(secret), words)
         return Reports(table=fixed_table(answers, self, reports), mechanism=self)
 
     def fixed_draws(self, secret: Secret) -> npt.NDArray[Any] | None:  # noqa: ARG002
         """Return one worker's draws from a secret, in place of `draw_workers`."""
         return None
+
+
+def fixed_words(
+    answers: Answers, cells: npt.NDArray[np.int64], secret: Secret
+) -> npt.NDArray[np.uint32]:
+    """Return the random word of each task and its answer, shape (tasks,)."""
+    named = zip(answers.tasks.to_pylist(), cells, strict=True)
+    drawn = [secret.word("report", task, cell_name(cell)) for task, cell in named]
+    return np.array(drawn, np.uint32)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -124,6 +124,11 @@ class Mechanism(ABC):
     def options(self) -> TaskOptions | None:
         """The possible labels of each task, if answers are randomized among them."""
         return None
+
+    @property
+    def option_counts(self) -> tuple[int, ...]:
+        """How many options the tasks of a campaign have if each task lists its own; else ()."""
+        return ()
 
     @property
     def every_task(self) -> bool:
@@ -540,6 +545,23 @@ class Mechanism(ABC):
         if options is not None:
             raise ParameterError("mechanisms.options-unsupported", type_name=type(self).__name__)
         return self
+
+    def among(self, domain: Domain, counts: Iterable[int]) -> Mechanism:  # noqa: ARG002
+        """Return the mechanism of a campaign in which tasks list their options.
+
+        Parameters
+        ----------
+        domain : Categorical or Ordinal
+            The labels of all tasks; this mechanism may have another domain.
+        counts : iterable of int
+            How many options tasks have.
+
+        Raises
+        ------
+        ParameterError
+            If the mechanism cannot randomize among a task's options, or a number is invalid.
+        """
+        raise ParameterError("mechanisms.options-unsupported", type_name=type(self).__name__)
 
     def _checked(self, answers: Any, participation_is_public: bool) -> Answers:
         if isinstance(answers, Reports):

@@ -311,6 +311,7 @@ class Memo:
         table = worker_table(
             answers,
             domain=scope.mechanism.domain,
+            options=scope.mechanism.options,
             tasks=scope.tasks,
             worker=scope.worker,
             campaign=scope.campaign,

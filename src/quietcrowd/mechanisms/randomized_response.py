@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 from typing_extensions import override
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Categorical, Domain
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.mechanisms.channels.base import MAX_EPSILON, TOTAL, other_weight_for
+from quietcrowd.mechanisms.channels.options import OptionsChannel
+from quietcrowd.mechanisms.channels.reading import MAX_LABELS
 from quietcrowd.mechanisms.channels.table import TableChannel
-from quietcrowd.mechanisms.label_mechanism import LabelMechanism, check_epsilon, check_probability
+from quietcrowd.mechanisms.label_mechanism import (
+    LabelMechanism,
+    at_least_two_labels,
+    check_epsilon,
+    check_probability,
+    fixed_words,
+)
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 from quietcrowd.mechanisms.randomness import Randomness, Secret, word_source, words_in_turn
-from quietcrowd.mechanisms.report_meanings import in_order
+from quietcrowd.mechanisms.report_meanings import ListedMeanings, ReportMeanings, in_order
+from quietcrowd.mechanisms.taskwise import cells_of, fixed_table
 from quietcrowd.privacy.guarantee import Tasks, check_counts
 from quietcrowd.privacy.loss import ReleaseLoss, pure_distribution
 from quietcrowd.task_options import TaskOptions
@@ -151,17 +160,27 @@ class RandomizedResponse(LabelMechanism):
             raise ParameterError("mechanisms.options-need-epsilon")
         return RandomizedOptions(domain=self.domain, epsilon=self.epsilon, per_task=options)
 
+    @override
+    def among(self, domain: Domain, counts: Iterable[int]) -> RandomizedAmong:
+        if self.epsilon is None or self.every_task:
+            raise ParameterError("mechanisms.options-need-epsilon")
+        return RandomizedAmong(
+            domain=at_least_two_labels(domain), epsilon=self.epsilon, counts=counts
+        )
+
     @classmethod
     @override
     def _from_parameters(cls, domain: Domain, parameters: Mapping[str, Any]) -> Mechanism:
-        mechanism: Any = super()._from_parameters(domain, parameters)
-        if "options" not in parameters:
-            return mechanism  # type: ignore[no-any-return]
+        if not parameters.keys() & {"options", "option_counts"}:
+            return super()._from_parameters(domain, parameters)
+        given: dict[str, Any] = {"domain": domain, "epsilon": parameters["epsilon"]}
+        if "option_counts" in parameters:
+            return RandomizedAmong(**given, counts=parameters["option_counts"])
         try:
-            options = TaskOptions.from_dict(parameters["options"], mechanism.domain)
+            options = TaskOptions.from_dict(parameters["options"], at_least_two_labels(domain))
         except (AnswerError, ValueError) as error:
             raise ParameterError("mechanisms.options-unreadable", error=error) from None
-        return mechanism.for_options(options)  # type: ignore[no-any-return]
+        return RandomizedOptions(**given, per_task=options)
 
     def _parameters(self) -> dict[str, Any]:
         return {
@@ -177,7 +196,59 @@ def _canonical(options: TaskOptions) -> TaskOptions:
 
 
 @frozen(kw_only=True, slots=False)
-class RandomizedOptions(RandomizedResponse):
+class _OfSizes(RandomizedResponse):
+    """Randomized response with a channel for each number of options."""
+
+    is_taskwise: ClassVar[bool] = False
+
+    def __attrs_post_init__(self) -> None:
+        if self.epsilon is None or self.every_task:
+            raise ParameterError("mechanisms.options-need-epsilon")
+
+    @property
+    def _sizes(self) -> Iterable[int]:
+        raise NotImplementedError
+
+    @cached_property
+    def channels(self) -> Mapping[int, TableChannel]:
+        """Distribution of a position among the options, by the number of options."""
+        return {
+            size: RandomizedResponse(domain=Categorical(range(size)), epsilon=self.epsilon).channel
+            for size in self._sizes
+        }
+
+    def channel_for(self, size: int) -> TableChannel:
+        """Return the channel of the tasks with this number of options, at least 2."""
+        return self.channels[size]
+
+    @property
+    @override
+    def worker_channel(self) -> None:
+        return None
+
+    @property
+    @override
+    def independent_reports(self) -> bool:
+        return True
+
+    @property
+    @override
+    def report_epsilon(self) -> float:
+        return max((channel.epsilon for channel in self.channels.values()), default=0.0)
+
+    @override
+    def loss(self, answers: int = 1, tasks: Tasks | None = None) -> ReleaseLoss:
+        worst = pure_distribution(self.report_epsilon, 0.0)
+        count = check_counts(answers, tasks, every_task=False)
+        return ReleaseLoss(answer=worst, each=worst, count=count)
+
+    @override
+    def _parameters(self) -> dict[str, Any]:
+        return {"epsilon": self.epsilon, "flip_probability": None, "null": None}
+
+
+@frozen(kw_only=True, slots=False)
+class RandomizedOptions(_OfSizes):
     """Randomized response among the options of each task.
 
     `RandomizedResponse.for_options` returns it, and `RandomizedResponse.randomize` uses it for
@@ -207,21 +278,21 @@ class RandomizedOptions(RandomizedResponse):
     [[0.731, 0.269], [0.576, 0.212, 0.212]]
     """
 
-    no_memo: ClassVar[str | None] = (
-        "it depends on the options of each task, which a memo does not contain"
-    )
-    is_taskwise: ClassVar[bool] = False
     per_task: TaskOptions = field(converter=_canonical)
 
     def __attrs_post_init__(self) -> None:
-        if self.epsilon is None or self.every_task:
-            raise ParameterError("mechanisms.options-need-epsilon")
+        super().__attrs_post_init__()
         self.check_domain(self.per_task.domain)
 
     @property
     @override
     def options(self) -> TaskOptions:
         return self.per_task
+
+    @property
+    @override
+    def _sizes(self) -> Iterable[int]:
+        return [size for size in np.unique(self.per_task.sizes).tolist() if size > 1]
 
     @override
     def for_options(self, options: TaskOptions | None) -> RandomizedResponse:
@@ -230,39 +301,11 @@ class RandomizedOptions(RandomizedResponse):
             raise AnswerError("mechanisms.options-differ")
         return self
 
-    @cached_property
-    def channels(self) -> Mapping[int, TableChannel]:
-        """Distribution of a position among the options, by the number of options."""
-        sizes = [size for size in np.unique(self.per_task.sizes).tolist() if size > 1]
-        return {
-            size: RandomizedResponse(domain=Categorical(range(size)), epsilon=self.epsilon).channel
-            for size in sizes
-        }
-
-    def channel_for(self, size: int) -> TableChannel:
-        """Return the channel of the tasks with this number of options, at least 2."""
-        return self.channels[size]
-
     @property
     @override
     def channel(self) -> TableChannel:
         """ParameterError: each number of options has a channel."""
         raise ParameterError("mechanisms.channel-per-task")
-
-    @property
-    @override
-    def worker_channel(self) -> None:
-        return None
-
-    @property
-    @override
-    def independent_reports(self) -> bool:
-        return True
-
-    @property
-    @override
-    def report_epsilon(self) -> float:
-        return max((channel.epsilon for channel in self.channels.values()), default=0.0)
 
     @property
     @override
@@ -277,15 +320,19 @@ class RandomizedOptions(RandomizedResponse):
         }
 
     @override
-    def loss(self, answers: int = 1, tasks: Tasks | None = None) -> ReleaseLoss:
-        worst = pure_distribution(self.report_epsilon, 0.0)
-        count = check_counts(answers, tasks, every_task=False)
-        return ReleaseLoss(answer=worst, each=worst, count=count)
-
-    @override
     def _checked(self, answers: Any, participation_is_public: bool) -> Answers:
         given = super()._checked(answers, participation_is_public)
         return given if given.options is not None else given.with_options(self.per_task)
+
+    def _drawn(
+        self, sizes: npt.NDArray[Any], positions: npt.NDArray[Any], words: npt.NDArray[np.uint32]
+    ) -> npt.NDArray[Any]:
+        """Replace positions among `sizes` options by reports, with a word each."""
+        reports = positions.copy()
+        for size, channel in self.channels.items():
+            rows = sizes == size
+            reports[rows] = channel.sample(positions[rows], words_in_turn(words[rows]))
+        return reports
 
     @override
     def randomize_tasks(
@@ -296,20 +343,105 @@ class RandomizedOptions(RandomizedResponse):
         words = word_source(rng)(len(answers))
         tasks = answers.task_codes
         positions = options.positions(tasks, answers.values)
-        for size, channel in self.channels.items():
-            rows = options.sizes[tasks] == size
-            positions[rows] = channel.sample(positions[rows], words_in_turn(words[rows]))
-        table = answers.with_values(self.domain, options.at(tasks, positions))
+        reports = options.at(tasks, self._drawn(options.sizes[tasks], positions, words))
+        table = answers.with_values(self.domain, reports)
         return Reports(table=table, mechanism=self, simulated=isinstance(rng, np.random.Generator))
 
     @override
     def fixed_reports(self, answers: Answers, secret: Secret) -> Reports:
-        raise ParameterError("mechanisms.no-memo", name=self.name, reason=self.no_memo)
+        options = self.per_task.take(answers.tasks)
+        given = evolve(answers, options=options)
+        cells = cells_of(given, options.positions(given.task_codes, given.values), null=0)
+        reports = self._drawn(options.sizes, cells, fixed_words(given, cells, secret))
+        labels = options.at(np.arange(len(cells)), reports)
+        return Reports(table=fixed_table(given, self, labels), mechanism=self)
 
+    @override
     def _parameters(self) -> dict[str, Any]:
-        return {
-            "epsilon": self.epsilon,
-            "flip_probability": None,
-            "null": None,
-            "options": self.per_task.to_dict(),
-        }
+        return {**super()._parameters(), "options": self.per_task.to_dict()}
+
+
+def _counts(counts: Any) -> tuple[int, ...]:
+    listed = tuple(counts) if isinstance(counts, Iterable) else (None,)
+    if not all(type(one) is int and 1 < one <= MAX_LABELS for one in listed) or not listed:
+        raise ParameterError("mechanisms.option-counts-invalid", most=MAX_LABELS)
+    return tuple(sorted(set(listed)))
+
+
+@frozen(kw_only=True, slots=False)
+class RandomizedAmong(_OfSizes):
+    """Randomized response among the options of tasks, with only their numbers fixed.
+
+    It is for campaigns: tasks list their options, and `for_options` returns the mechanism of given
+    tasks. A report is a position among the options of its task.
+
+    Parameters
+    ----------
+    domain : Categorical or Ordinal
+        The labels of all tasks.
+    epsilon : float
+        Privacy loss of one answer, natural logarithm, 0 to 16.
+    counts : iterable of int
+        How many options tasks have, at least 2 each.
+
+    Guarantee
+    ---------
+    That of `RandomizedOptions`.
+
+    Examples
+    --------
+    >>> domain = Categorical(["cat", "dog", "oak", "elm", "fir"])
+    >>> mechanism = RandomizedResponse(domain=domain, epsilon=1.0).among(domain, [2, 3])
+    >>> mechanism.option_counts, mechanism.report_epsilon <= 1.0
+    ((2, 3), True)
+    """
+
+    counts: tuple[int, ...] = field(converter=_counts)
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        if self.counts[-1] > self.domain.size:
+            raise ParameterError("mechanisms.option-counts-invalid", most=MAX_LABELS)
+
+    @property
+    @override
+    def option_counts(self) -> tuple[int, ...]:
+        return self.counts
+
+    @property
+    @override
+    def _sizes(self) -> Iterable[int]:
+        return self.counts
+
+    @override
+    def for_options(self, options: TaskOptions | None) -> RandomizedResponse:
+        """Return the mechanism of tasks; ParameterError if one has another number of options."""
+        if options is None or not set(options.sizes.tolist()) <= set(self.counts):
+            raise ParameterError("mechanisms.option-counts-differ", counts=self.counts)
+        return RandomizedOptions(domain=self.domain, epsilon=self.epsilon, per_task=options)
+
+    @cached_property
+    @override
+    def channel(self) -> OptionsChannel:  # type: ignore[override]
+        """Distribution of a position among the options, for each number of options."""
+        return OptionsChannel(tables=tuple(self.channels.values()))
+
+    @cached_property
+    @override
+    def report_meanings(self) -> ReportMeanings:
+        """Positions, also those of campaigns with more options, whose reports a device keeps."""
+        return ListedMeanings(listed=tuple(range(MAX_LABELS)))
+
+    @override
+    def fixed_reports(self, answers: Answers, secret: Secret) -> Reports:
+        return self.for_options(answers.options).fixed_reports(answers, secret)
+
+    @property
+    @override
+    def channel_identity(self) -> Mapping[str, Any]:
+        """The kind only: a question contains its options in order, and their table."""
+        return {"law": {"kind": "options"}, "every_task": False, "shared": None}
+
+    @override
+    def _parameters(self) -> dict[str, Any]:
+        return {**super()._parameters(), "option_counts": list(self.counts)}

@@ -14,6 +14,7 @@ import pyarrow as pa
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import AnswerError
+from quietcrowd.task_options import TaskOptions
 
 TaskId: TypeAlias = str | int
 
@@ -25,24 +26,43 @@ def worker_table(
     tasks: Sequence[TaskId],
     worker: TaskId,
     campaign: str,
+    options: TaskOptions | None = None,
 ) -> Answers:
     """Return the answers of one worker as a table; all other parameters are public.
 
     In `answers`, None or a missing entry is no answer, and tasks match by their text. `tasks` are
-    all tasks of the campaign, sorted.
+    all tasks of the campaign, sorted. `options` are those of each task, if tasks have their own.
     """
     given = _by_text(answers, tasks, campaign)
     encoded = [_encode(domain, task, given.get(str(task))) for task in tasks]
     answered = np.array([given.get(str(task)) is not None for task in tasks], bool)
     values = np.concatenate(encoded)[answered]
+    ids = pa.array(tasks)
+    if options is not None:
+        options = options.take(ids)
+        _check_options(options, np.flatnonzero(answered), values)
     return Answers(
         domain=domain,
-        tasks=pa.array(tasks),
+        options=options,
+        tasks=ids,
         workers=pa.array([worker]),
         offsets=np.concatenate([[0], np.cumsum(answered)]),
         worker_codes=np.zeros(len(values), np.int32),
         values=values,
     )
+
+
+def _check_options(
+    options: TaskOptions, tasks: npt.NDArray[np.intp], values: npt.NDArray[Any]
+) -> None:
+    outside = options.positions(tasks, values) < 0
+    if outside.any():
+        task = int(tasks[outside.argmax()])
+        raise AnswerError(
+            "mechanisms.answer-outside-domain",
+            task=options.tasks[task].as_py(),
+            domain=options.describe(task),
+        )
 
 
 def _by_text(answers: Mapping[Any, Any], tasks: Sequence[TaskId], campaign: str) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from quietcrowd.campaign.terms.configuration import (
 )
 from quietcrowd.campaign.terms.promises import Promises
 from quietcrowd.mechanisms import Mechanism, TwoLayerRandomizedResponse
+from quietcrowd.mechanisms.randomized_response import RandomizedAmong
 
 CAMPAIGN = 32 * "5"
 RIDGE = "matrix factorisation, ridge"
@@ -113,6 +114,22 @@ def campaign_of(mechanism, shown=None, *, campaign=CAMPAIGN, promises=PROMISES, 
 
 
 LABEL = MECHANISMS["one-layer"]
+AMONG_OPTIONS = RandomizedAmong(
+    domain=qc.Categorical(["cat", "dog", "oak", "elm", "fir"]), epsilon=1.0, counts=[2, 3]
+)
+NUMBERED = RandomizedAmong(domain=qc.Categorical(range(20)), epsilon=3.0, counts=[2, 4, 20])
+TREES = ["oak", "elm", "fir"]
+WITH_OPTIONS = [
+    {"q": "A cat or a dog?", "options": ["cat", "dog"]},
+    {"q": "Which tree?", "options": TREES},
+    {"q": "Which tree?", "options": TREES[::-1]},
+    {"q": "Which tree?", "options": TREES},
+    {"options": ["dog", "elm"]},
+]
+NUMBERS = [
+    {"q": f"How many {what}?", "options": list(range(n))}
+    for what, n in zip("abc", (2, 4, 20), strict=True)
+]
 COPIES = [{"q": "Is it red?"}, {"q": "Is it red?"}, {"q": "Is it tall?"}, {}, {}]
 NEAR_COPIES = [{"q": "Is it red?"}, {"q": "is it  RED"}, {"q": "3. Is it red?"}]
 
@@ -155,6 +172,13 @@ VALID = {
         LABEL,
         [{"q": "Grüße, 世界 😀", "deep": {"a": [1, 2.5e-7, None, "\u2028"]}}],
         title="Ω\u202e!",
+    ),
+    "options per task": campaign_of(AMONG_OPTIONS, WITH_OPTIONS, drafts=True),
+    "options per task, numbers, two handed out": campaign_of(
+        NUMBERED, NUMBERS, answers=2, allotment="random"
+    ),
+    "options per task, no privacy loss, about a day": campaign_of(
+        evolve(AMONG_OPTIONS, epsilon=0.0), WITH_OPTIONS[:2], as_of="2026-12-01"
     ),
     "many tasks": campaign_of(
         LABEL, [{"q": f"word{chr(97 + n % 26) * (n + 1)}"} for n in range(60)]
@@ -316,6 +340,39 @@ TAMPERED = {
             "without a promise": without("at_least"),
         }.items()
     },
+    **{
+        f"options per task, {what}": ("options per task", change)
+        for what, change in {
+            "no table": changed(["channel", "tables"], []),
+            "a table less": changed(["channel", "tables"], lambda tables: tables[:1]),
+            "tables in another order": changed(["channel", "tables"], lambda tables: tables[::-1]),
+            "a table twice": changed(["channel", "tables"], lambda tables: [*tables, tables[1]]),
+            "a table with a column less": changed(["channel", "tables", 0], [[2**32], [2**32]]),
+            "a table of one option": changed(["channel", "tables", 0], [[2**32]]),
+            "a table of more options than labels": changed(
+                ["channel", "tables", 1], [[2**32, 0, 0, 0, 0, 0]] * 6
+            ),
+            "a table that is an object": changed(["channel", "tables", 0], {"length": 2}),
+            "tables that are an object": changed(["channel", "tables"], {}),
+            "another weight": changed(["channel", "tables", 1, 0, 0], lambda one: one - 1),
+            "answers as they are": changed(["channel", "tables", 0], [[2**32, 0], [0, 2**32]]),
+            "a loss above the stated one": changed(
+                ["channel", "tables", 0], [[2**32 - 1, 1], [1, 2**32 - 1]]
+            ),
+            "a member more": lambda config: config["channel"].update(numbered=True),
+            "weights in the place of tables": lambda config: config["channel"].update(
+                weights=config["channel"].pop("tables")
+            ),
+            "reports of all labels": changed(["report", "value", 1], 4),
+            "numbers as answers": changed(
+                ["mechanism", "domain"], {"kind": "interval", "low": 0, "high": 9}
+            ),
+            "too few labels": changed(
+                ["mechanism", "domain"], {"kind": "categorical", "labels": ["cat", "dog"]}
+            ),
+            "less noise is said": changed(["guarantee", "answer_epsilon"], 0.1),
+        }.items()
+    },
     "handed out, and every task reported": (
         "laplace, filled",
         lambda config: config.update(allotment="random"),
@@ -328,6 +385,14 @@ TAMPERED = {
 """What no client takes part in: the configuration that it is made of, and what is changed in it."""
 
 RENAMED = {
+    "options per task, another number of options": (
+        "options per task",
+        changed(["mechanism", "option_counts"], [2, 4]),
+    ),
+    "options per task, a table that is not the mechanism's": (
+        "options per task",
+        changed(["channel", "tables", 0], [[5 * 2**29, 3 * 2**29], [3 * 2**29, 5 * 2**29]]),
+    ),
     "another table": ("one-layer", changed(["mechanism", "other_weight"], lambda one: one + 1)),
     "another epsilon of the mechanism": ("one-layer", changed(["mechanism", "epsilon"], 2.0)),
     "another mechanism": ("one-layer", changed(["mechanism", "mechanism"], "none")),

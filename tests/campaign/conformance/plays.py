@@ -2,15 +2,20 @@
 
 from attrs import Factory, evolve, field, frozen
 from tests.campaign.conformance.cases import (
+    AMONG_OPTIONS,
     ASKED,
     CAMPAIGN,
     COPIES,
     LABEL,
+    NUMBERED,
+    NUMBERS,
+    WITH_OPTIONS,
     campaign_of,
 )
 from tests.campaign.mechanisms import MECHANISMS, relabelled
 
 import quietcrowd as qc
+from quietcrowd.mechanisms.randomized_response import RandomizedAmong
 
 REFUSED = "refused"
 OTHER = 32 * "7"
@@ -32,6 +37,22 @@ NEXT_DAY = campaign_of(LABEL, campaign=OTHER, as_of="2026-12-02")
 OLDER = campaign_of(LABEL, campaign=OTHER, requester_id=None)
 ONE_DAY = campaign_of(LABEL, as_of="2026-12-01")
 SAME_DAY = campaign_of(LABEL, campaign=OTHER, as_of="2026-12-01")
+OPTIONS = campaign_of(AMONG_OPTIONS, WITH_OPTIONS)
+SOME_OPTIONS = campaign_of(
+    evolve(AMONG_OPTIONS, domain=qc.Categorical(["dog", "fir", "elm", "cat", "oak", "ash"])),
+    [
+        WITH_OPTIONS[0],
+        {"q": "A dog or an ash?", "options": ["dog", "ash"]},
+        {"q": "Which tree?", "options": ["elm", "oak", "fir"]},
+    ],
+    campaign=OTHER,
+)
+TWENTY = campaign_of(evolve(NUMBERED, epsilon=16.0), [NUMBERS[0], NUMBERS[2]])
+TWO = campaign_of(
+    RandomizedAmong(domain=qc.Categorical([0, 1]), epsilon=16.0, counts=[2]),
+    NUMBERS[:1],
+    campaign=OTHER,
+)
 BOTH = {"t0": "yes", "t1": "no"}
 ALL = {f"t{place}": "yes" for place in range(5)}
 
@@ -271,6 +292,34 @@ PLAYS = {
         ],
         uploads=[5],
     ),
+    "options per task": Play(
+        campaigns=(OPTIONS, SOME_OPTIONS),
+        steps=[
+            ("answer", CAMPAIGN, {"t0": "dog", "t1": "oak", "t2": "fir", "t3": "elm"}, 4),
+            ("spent", CAMPAIGN, 3),
+            ("reload", None),
+            ("join", OTHER, None),
+            ("again", OTHER, [["t0"], ["t2"]]),
+            ("answer", OTHER, {"t0": "cat", "t1": "dog", "t2": "fir"}, 3),
+            ("spent", OTHER, 5),
+        ],
+        uploads=[4, 3],
+        marked=[1, 1],
+    ),
+    "options per task, after a campaign with more of them": Play(
+        campaigns=(TWENTY, TWO),
+        steps=[
+            ("answer", CAMPAIGN, {"t0": 1, "t1": 19}, 2),
+            ("join", OTHER, None),
+            ("again", OTHER, [["t0"], []]),
+            ("answer", OTHER, {"t0": 0}, 1),
+            ("spent", OTHER, 32),
+        ],
+        uploads=[2, 1],
+        marked=[0, 1],
+    ),
+    **refusing("an option of another task", {"t0": "oak"}, OPTIONS),
+    **refusing("an answer that is no option", {"t1": "yes"}, OPTIONS),
     "a budget": Play(
         campaigns=(ONE, WEAKER),
         steps=[

@@ -53,13 +53,14 @@ class WordsForMemo:
     source: object
 
     def report(self, answers):
-        mechanism = self.terms.mechanism
+        mechanism = self.questions.randomizer
         names = [task.name for task in self.questions.tasks]
-        if channel_hash(mechanism) is not None:
+        if channel_hash(self.terms.mechanism) is not None:
             names = sorted({self.questions.first_of(name) for name in names})
         table = worker_table(
             answers,
             domain=mechanism.domain,
+            options=mechanism.options,
             tasks=sorted(names),
             worker="worker",
             campaign=self.terms.campaign,

@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from attrs import evolve
 from tests.campaign.conformance.cases import (
     CAMPAIGN,
     OF_ALL_KINDS,
@@ -17,6 +18,8 @@ from tests.campaign.conformance.plays import PLAYS, REFUSED
 from tests.campaign.conformance.server import ORIGIN, Server
 from tests.nightly import by_day, nightly
 
+from quietcrowd.campaign.terms.configuration import hash_tasks
+
 pytestmark = pytest.mark.slow
 
 LARGEST_DIFFERENCE = 1e-12
@@ -25,6 +28,7 @@ DRAWN_BY_DAY = (
     *("one-layer with NULL", "sets of labels", "laplace with a bit", "duchi"),
     *("matrix factorisation, statistics", "weight per worker", "steps", "linked, two-layer"),
     *("near-copies", "handed out, copies", "texts in any script"),
+    *("options per task", "options per task, numbers, two handed out"),
 )
 """One campaign for each way to draw and each way to share a draw."""
 
@@ -82,6 +86,38 @@ SHOWN = {
 @pytest.mark.parametrize("name", SHOWN)
 def test_other_tasks_are_refused(client, name):
     assert client.questions(VALID["one-layer"], listed(SHOWN[name])) == REFUSED
+
+
+LISTED = {
+    "none": None,
+    "an empty list": [],
+    "one": ["cat"],
+    "one twice": ["cat", "cat"],
+    "as many as no table has": ["cat", "dog", "oak", "elm"],
+    "one that is no label": ["cat", "cow"],
+    "one of another type": ["cat", 1],
+    "one in another case": ["cat", "Dog"],
+    "a list": [["cat", "dog"], "oak"],
+    "a text": "cat|dog",
+    "a text of two letters": "ab",
+    "an object": {"0": "cat", "1": "dog", "length": 2},
+    "null": ["cat", None],
+    "a missing member": ...,
+}
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_tasks_with_other_options_than_a_device_can_report_among_are_refused(client, name):
+    """The configuration is right, and has the hash of these tasks."""
+    campaign = VALID["options per task"]
+    tasks = json.loads(json.dumps(campaign.tasks))
+    tasks[0]["data"].pop("options")
+    if LISTED[name] is not ...:
+        tasks[0]["data"]["options"] = LISTED[name]
+    listed = [(one["task_id"], one["task"], one["data"]) for one in tasks]
+    lying = campaign.saying({**campaign.config, "tasks_hash": hash_tasks(listed)})
+    assert client.read(lying) != REFUSED
+    assert client.questions(evolve(lying, tasks=tasks)) == REFUSED
 
 
 HANDED_OUT = VALID["2 of five tasks handed out"]
@@ -182,8 +218,9 @@ def answers_to(campaign, seed):
     rng = np.random.default_rng(seed)
     answers = {}
     names = sorted(task["task"] for task in campaign.asked)
+    options = {task["task"]: task["data"].get("options") for task in campaign.asked}
     for place in rng.permutation(len(names))[: campaign.config["answers_per_participant"]]:
-        labels = domain.get("labels") or domain.get("levels")
+        labels = options[names[place]] or domain.get("labels") or domain.get("levels")
         number = round(float(rng.uniform(0, 10)), 3)
         answers[names[place]] = labels[rng.integers(len(labels))] if labels else number
     return {**answers, **dict.fromkeys(list(answers)[1:2], None)} if len(answers) > 1 else answers
@@ -250,6 +287,24 @@ def test_opposite_answers_ask_for_the_same(client):
         with client.device(server, ORIGIN) as device:
             device.take("join", CAMPAIGN)
             device.take("answer", CAMPAIGN, dict.fromkeys(["t0", "t1", "t2"], answer))
+            device.take("withdraw", CAMPAIGN)
+        asked.append(
+            [
+                (method, path.partition("/participants/")[0], len(body))
+                for method, path, body in server.requests
+            ]
+        )
+    assert asked[0] == asked[1]
+
+
+def test_opposite_answers_among_options_ask_for_the_same(client):
+    """Reports have one digit each, whatever is answered."""
+    asked = []
+    for answers in (["cat", "oak", "oak"], ["dog", "fir", "elm"]):
+        server = Server([VALID["options per task"]])
+        with client.device(server, ORIGIN) as device:
+            device.take("join", CAMPAIGN)
+            device.take("answer", CAMPAIGN, dict(zip(["t0", "t1", "t2"], answers, strict=True)))
             device.take("withdraw", CAMPAIGN)
         asked.append(
             [

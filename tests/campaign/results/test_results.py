@@ -13,6 +13,7 @@ from quietcrowd.campaign.results.inference_process import Inferrer
 from quietcrowd.campaign.results.results import (
     Findings,
     Provenance,
+    _whole_questions,
     failed_findings,
     outdated_campaigns,
     read_provenance,
@@ -275,3 +276,17 @@ def test_two_servers_may_write_the_first_results_at_once(server, desk, reports, 
     thread.join()
     assert failed == []
     assert [one["message"] for one in results(desk, campaign.hex())["warnings"]] == [kept]
+
+
+def test_a_page_of_estimates_has_whole_questions(monkeypatch):
+    monkeypatch.setattr("quietcrowd.campaign.results.results.PAGE_ROWS", 5)
+    sizes = (2, 3, 4, 1, 7, 2)
+    rows = [{"task": f"t{n}", "label": i} for n, size in enumerate(sizes) for i in range(size)]
+    pages = list(_whole_questions(rows))
+    assert [[int(row["task"][1:]) for row in page] for page in pages] == [
+        [0, 0, 1, 1, 1],
+        [2, 2, 2, 2, 3],
+        7 * [4],
+        [5, 5],
+    ]
+    assert [row for page in pages for row in page] == rows

@@ -232,10 +232,10 @@ def test_earlier_campaigns_are_known_by_their_words(name):
     assert canonical_hash([earlier["guarantee"], earlier["consent"]]).hex()[:16] == EARLIER[name]
 
 
-def test_options_per_task_are_not_for_campaigns():
+def test_a_campaign_states_only_how_many_options_tasks_have():
     options = TaskOptions.read({"t0": ["a", "b"], "t1": ["c", "d"]})
     mechanism = RandomizedResponse(domain=options.domain, epsilon=1.0).for_options(options)
-    with pytest.raises(ParameterError, match="without options per task"):
+    with pytest.raises(ParameterError, match="Use option_counts instead of options"):
         report_rule(mechanism, 4)
     with pytest.raises(ParameterError, match="each task has its own options"):
         build(mechanism=mechanism)

@@ -61,6 +61,10 @@ VARIANTS = {
     "linked": (HALF, {"tasks": 10, "linked": 3}),
     "the first version": (HALF, {"tasks": 10, "promises": None}),
     "sets": (SubsetSelection(domain=SIX, epsilon=1.0), {"tasks": 5}),
+    "options per task": (
+        RandomizedResponse(domain=SIX, epsilon=1.0).among(SIX, [2, 3]),
+        {**drawn(12, 200), "linked": 3},
+    ),
     "listed reports": (OptimalMechanism(domain=SIX, epsilon=1.0), {"tasks": 5}),
     "bounded numbers": (PiecewiseMechanism(domain=RANGE, epsilon=1.0), {"tasks": 5}),
     "sums": (MatrixFactorization(domain=RANGE, epsilon=1.0, rank=2), {"tasks": 5}),

@@ -142,6 +142,38 @@ def test_other_kinds_of_answers(person, desk, name):
     assert all("409 (Conflict)" in line for line in requester.told)  # no results yet
 
 
+def test_tasks_with_options_of_their_own(person, desk):
+    labels = qc.Categorical(["cat", "dog", "oak", "elm", "fir"])
+    mechanism = qc.RandomizedResponse(domain=labels, epsilon=1.0).among(labels, [2, 3])
+    draft = desk.draft(mechanism)["id"]
+    lines = ["task,question,options", "t0,A pet?,dog|cat", "t1,A tree?,fir; oak; elm"]
+    desk.import_csv(draft, "\n".join(lines)).raise_for_status()
+    desk.client.post(f"/campaigns/{draft}/open").raise_for_status()
+    worker = person(quick=True)
+    worker.open(desk.link(draft)).consider()
+    assert "swaps at least 26 of 100 answers" in worker.text()
+    worker.press("Take part")
+    worker.start()
+    given = [(["dog", "cat"], "cat"), (["fir", "oak", "elm"], "elm")]
+    for place, (options, answer) in enumerate(given, start=1):
+        worker.question(place)
+        assert worker.page.locator(".answers button span").all_inner_texts() == options
+        assert "options" not in worker.text()
+        worker.choose(answer)
+    worker.page.locator("#send").wait_for()
+    worker.send()
+    key = worker.arrive()
+    sent, stored = worker.upload(), held(desk, key)["reports"]
+    of_task = {one["task_id"]: one["value"] for one in stored}
+    assert {one["task_id"]: one["value"] for one in sent["reports"]} == of_task
+    tasks = {one["task"]: one for one in desk.server.client(key).get("/me/tasks").json()["tasks"]}
+    shown = worker.page.locator("main").text_content()
+    for name in ("t0", "t1"):
+        task = tasks[name]
+        assert task["data"]["options"][of_task[task["task_id"]]] in shown
+    assert worker.told == []
+
+
 @pytest.mark.nightly
 def test_a_worker_withdraws_with_the_key_on_another_device(person, desk):
     campaign = desk.campaign(about="withdrawn in a browser")

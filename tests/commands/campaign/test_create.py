@@ -158,3 +158,80 @@ def test_an_expert_can_set_the_loss_of_an_answer(create, at_desk):
     assert (
         held == qc.RandomizedResponse(domain=qc.Categorical(["no", "yes"]), epsilon=1.5).to_dict()
     )
+
+
+OPTIONS = """id,question,options
+q1,Which animal is it?,cat|dog
+q2,Which tree is it?,"oak, elm, fir"
+q3,Which fruit is it?,"[""fig"", ""sloe""]"
+"""
+
+
+@pytest.fixture
+def create_options(run, tmp_path):
+    """Return a way to run the command with a file of tasks with options."""
+
+    def command(*words, text=OPTIONS, name="tasks.csv"):
+        (tmp_path / name).write_text(text)
+        made = ("Nature", "--tasks", tmp_path / name, *words)
+        status, output, errors = run("campaign", "create", *made)
+        return status, output.strip(), " ".join(errors.split())
+
+    return command
+
+
+def test_labels_are_the_options_of_all_tasks(create_options, at_desk):
+    status, made, errors = create_options("--total-epsilon", 9, "--people", 60)
+    assert status == 0, errors
+    assert "The prediction is for tasks with 3 options each." in errors
+    assert "workers see: question, options" in errors
+    draft = at_desk.client.get(f"/campaigns/{made}").json()
+    mechanism = Mechanism.from_dict(draft["mechanism"])
+    assert mechanism.option_counts == (2, 3)
+    assert mechanism.domain.labels == ("cat", "dog", "oak", "elm", "fir", "fig", "sloe")
+    loss = mechanism.guarantee(answers=3).total_epsilon
+    assert 0.99 * 9 < loss <= 9
+    items = at_desk.client.get(f"/campaigns/{made}/tasks").json()["items"]
+    assert [one["data"]["options"] for one in items] == [
+        ["cat", "dog"],
+        ["oak", "elm", "fir"],
+        ["fig", "sloe"],
+    ]
+
+
+def test_labels_may_name_more_than_the_options(create_options, at_desk):
+    lines = '{"task": "a", "data": {"q": "?", "options": ["cat", "dog"]}}\n'
+    words = ("--labels", "dog,cat,cow", "--anyway")
+    status, made, errors = create_options(*words, text=lines, name="tasks.jsonl")
+    assert status == 0, errors
+    mechanism = at_desk.client.get(f"/campaigns/{made}").json()["mechanism"]
+    assert mechanism["domain"]["labels"] == ["dog", "cat", "cow"]
+    assert mechanism["option_counts"] == [2]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--labels", "cat,dog"), "row 3: an option is not one of the campaign's labels"),
+        (("--between", "0,1"), "row 2: options are labels, but the answers"),
+        (("-m", "optimal"), "OptimalMechanism does not randomize among the options"),
+        (("-m", "two-layer"), "does not randomize among the options"),
+        (
+            ("--assign", "adaptive", "--answers-per-worker", 2),
+            "Assign tasks with their own options",
+        ),
+        (("--method", "dawid-skene"), "dawid-skene does not read options per task"),
+    ],
+)
+def test_what_does_not_suit_options_is_one_sentence(create_options, at_desk, words, told):
+    status, _, errors = create_options("--total-epsilon", 9, *words)
+    assert status == 2
+    assert told in errors
+    assert at_desk.client.get("/campaigns").json()["items"] == []
+
+
+def test_an_unreadable_column_of_options_names_its_row(create_options):
+    status, _, errors = create_options(*NO_SERVER, text="id,options\na,cat|dog\nb,cat\n")
+    assert status == 2
+    assert "tasks.csv: row 3: options must be 2 to 64 different answers" in errors
+    assert "rename it" in errors

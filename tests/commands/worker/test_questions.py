@@ -168,3 +168,25 @@ def test_an_end_of_the_input_stops(monkeypatch):
     monkeypatch.setattr("builtins.input", ended)
     with pytest.raises(typer.Abort):
         read_line("> ")
+
+
+def test_a_task_with_options_of_its_own_has_these_answers(capsys):
+    options = {"a": ["cat", "dog"], "b": ["oak", "elm", "fir"]}
+    tasks = [
+        CampaignTask(id=f"{place:032x}", name=name, data={"q": "Which?", "options": listed})
+        for place, (name, listed) in enumerate(options.items())
+    ]
+    typed = iter(["oak", "2", "3", "send"])
+    questions = Questions(
+        tasks=tasks,
+        domain=qc.Categorical(["cat", "dog", "oak", "elm", "fir"]),
+        options={name: qc.Categorical(listed) for name, listed in options.items()},
+        most=2,
+        least=1,
+        read=lambda _: next(typed),
+    )
+    assert questions.ask() == {"a": "dog", "b": "fir"}
+    shown = capsys.readouterr().out
+    assert "This is not an answer: 1 cat   2 dog" in shown
+    assert "1 oak   2 elm   3 fir" in shown
+    assert "options" not in shown

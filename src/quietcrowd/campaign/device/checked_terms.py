@@ -31,6 +31,7 @@ from quietcrowd.campaign.terms.configuration import (
     loss_of_tasks,
 )
 from quietcrowd.campaign.terms.near_copies import largest_group
+from quietcrowd.campaign.terms.options import among_options
 from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.campaign.terms.promises import Allotment, Promises
 from quietcrowd.campaign.terms.settings import MAX_REPORTS, MAX_TASKS
@@ -279,7 +280,12 @@ def read_tasks(document: Mapping[str, Any], terms: Terms) -> tuple[CampaignTask,
     names = {task.name for task in tasks}
     if hashed != terms.tasks_hash or not len(names) == len(tasks) == terms.tasks or not in_order:
         raise CampaignError("campaign.tasks-changed")
-    found = largest_group([(task.name, task.data) for task in tasks], terms.mechanism)
+    shown = [(task.name, task.data) for task in tasks]
+    try:
+        among_options(terms.mechanism, shown)
+    except ParameterError as error:
+        raise CampaignError("campaign.statement-unclear", reason=one_line(str(error))) from None
+    found = largest_group(shown, terms.mechanism)
     if min(found, terms.answers) > terms.linked:
         raise CampaignError("campaign.copies-understated", found=found, linked=terms.linked)
     loss = loss_of_tasks(terms.mechanism, terms.answers, [task.name for task in tasks])

@@ -20,6 +20,7 @@ from quietcrowd.campaign.device.questions import (
 )
 from quietcrowd.campaign.terms.canonical import canonical_json
 from quietcrowd.campaign.terms.channels import ReportRule, decoded, report_rule
+from quietcrowd.campaign.terms.options import COLUMN
 from quietcrowd.campaign.terms.settings import MAX_BODY
 from quietcrowd.campaign.terms.tokens import new_id
 from quietcrowd.exceptions import CampaignError
@@ -96,7 +97,10 @@ def coded_reports(reports: Reports, rule: ReportRule) -> dict[str, CodedReport]:
     """Return wire codes by task name, with noise clipped to the range that the campaign accepts."""
     table, bits = reports.table, reports.participation_codes
     names = table.tasks.take(pa.array(table.task_codes)).to_pylist()
-    values = rule.cut_off(table.values).tolist()
+    given = table.values
+    if table.options is not None:
+        given = table.options.positions(table.task_codes, given)
+    values = rule.cut_off(given).tolist()
     shown = [None] * len(values) if bits is None else rule.cut_off_bits(bits).tolist()
     return dict(zip(names, zip(values, shown, strict=True), strict=True))
 
@@ -107,13 +111,15 @@ def readable_reports(
     """Decode reports in their wire format."""
     if not items:
         return ()
-    names = {task.id: task.name for task in tasks}
+    by_id = {task.id: task for task in tasks}
     values = readable_values(mechanism, [item["value"] for item in items])
+    if mechanism.option_counts:
+        values = [by_id[item["task_id"]].data[COLUMN][item["value"]] for item in items]
     bits: list[Any] = [None] * len(items)
     if mechanism.participation_domain is not None:
         bits = decoded(mechanism.participation_domain, [item["bit"] for item in items]).to_pylist()
     return tuple(
-        Report(task=names[item["task_id"]], value=value, participation=bit)
+        Report(task=by_id[item["task_id"]].name, value=value, participation=bit)
         for item, value, bit in zip(items, values, bits, strict=True)
     )
 
@@ -144,6 +150,7 @@ class Draw:
         table = worker_table(
             answers,
             domain=terms.mechanism.domain,
+            options=questions.randomizer.options,
             tasks=sorted(task.name for task in questions.tasks),
             worker=worker,
             campaign=terms.campaign,
@@ -180,7 +187,7 @@ class Draw:
     ) -> tuple[CommittedReports, Mapping[str, Any]]:
         kept = {self._question(task): None for task in self.reported}
         if memo is None:
-            reports = self.terms.mechanism.randomize(self.answers)
+            reports = self.questions.randomizer.randomize(self.answers)
         else:
             reports = memo.report(given)
         if reports.sketches is not None:

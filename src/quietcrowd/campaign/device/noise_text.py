@@ -10,7 +10,12 @@ from quietcrowd.campaign.terms.near_copies import sent_again
 from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.mechanisms import Mechanism
-from quietcrowd.mechanisms.channels import LaplaceChannel, SketchChannel, TableChannel
+from quietcrowd.mechanisms.channels import (
+    LaplaceChannel,
+    OptionsChannel,
+    SketchChannel,
+    TableChannel,
+)
 from quietcrowd.mechanisms.channels.bounded_distribution import TOTAL, BoundedDistribution
 from quietcrowd.mechanisms.channels.set_distribution import SetDistribution
 from quietcrowd.mechanisms.report_meanings import Likelihoods, ListedMeanings
@@ -33,6 +38,8 @@ def noise_sentences(mechanism: Mechanism, tasks: int) -> tuple[str, ...]:
             sentences = _of_numbers(mechanism, channel)
         case "weights":
             sentences = _of_bounds(channel.distribution)
+        case "options":
+            sentences = _among_options(channel)
         case "sets":
             sentences = _of_sets(mechanism, channel.distribution)
         case _:
@@ -133,6 +140,25 @@ def _of_labels(mechanism: Mechanism, channel: TableChannel) -> tuple[str, ...]:
             + ("Some replace almost none." if fewest < _ALMOST_NONE else least_replaced)
         )
     return tuple(sentences)
+
+
+def _among_options(channel: OptionsChannel) -> tuple[str, ...]:
+    """Describe the table that keeps an answer most often: the others protect answers more."""
+    table = channel.keeps
+    place = int(table.weights.diagonal().argmax())
+    shares = table.probabilities[place]
+    others = np.delete(shares, place).tolist()
+    least, most = show_share(min(others)), show_share(max(others))
+    of_others = f"in {most}" if least == most else f"in {least} to {most}"
+    which = "the other" if len(others) == 1 else "each other"
+    swapped = math.floor(100 * (1 - float(shares[place])))
+    return (
+        f"On average, your device swaps at least {swapped} of 100 answers at random, then sends "
+        "them.",
+        f"An example: of {len(shares)} possible answers, yours is reported in "
+        f"{show_share(shares[place])} of all cases, and {which} {of_others}. In no question is "
+        "yours reported more often.",
+    )
 
 
 def _of_bounds(bounded: BoundedDistribution) -> tuple[str, ...]:

@@ -15,19 +15,29 @@ from quietcrowd.campaign.device.checked_terms import CampaignTask
 from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
 from quietcrowd.campaign.terms.channels import decoded
 from quietcrowd.campaign.terms.near_copies import letters_hashes, sent_again
+from quietcrowd.campaign.terms.options import COLUMN, among_options, in_any_order
 from quietcrowd.domains import Domain, FiniteDomain, Label
 from quietcrowd.mechanisms import Mechanism
+from quietcrowd.mechanisms.channels import OptionsChannel
 from quietcrowd.mechanisms.report_meanings import Likelihoods, ListedMeanings, SetMeanings
 
 CodedReport: TypeAlias = tuple[int, int | None]
 """Report in its wire format: its value, and its participation bit or None."""
 
 
-def question_hash(task: CampaignTask, domain: Domain, as_of: str | None = None) -> str:
-    """Return the SHA-256, in hex, of a question: content (else name), possible answers and day."""
+def question_hash(
+    task: CampaignTask, domain: Domain, as_of: str | None = None, channel: Any = None
+) -> str:
+    """Return the SHA-256, in hex, of a question: content (else name), possible answers and day.
+
+    If tasks list their options, these are in the content, and the question includes their table.
+    """
     asked = {"data": task.data} if task.data else {"task": task.name}
     day = {} if as_of is None else {"as_of": as_of}
-    return canonical_hash({**asked, "answers": _answers(domain), **day}).hex()
+    answers = {"answers": _answers(domain)}
+    if isinstance(channel, OptionsChannel):
+        answers = {"table": channel.table_for(len(task.data[COLUMN])).weights.tolist()}
+    return canonical_hash({**asked, **answers, **day}).hex()
 
 
 def channel_hash(mechanism: Mechanism) -> str | None:
@@ -98,13 +108,21 @@ class TaskQuestions:
     @cached_property
     def hashes(self) -> Mapping[str, str]:
         """Question hash of each task, by task name."""
-        domain = self.mechanism.domain
-        return {task.name: question_hash(task, domain, self.as_of) for task in self.tasks}
+        public = (self.mechanism.domain, self.as_of, self.mechanism.channel)
+        return {task.name: question_hash(task, *public) for task in self.tasks}
 
     @cached_property
     def letters(self) -> Mapping[str, tuple[str, ...]]:
         """Hashes of the keys that similar questions share, by task name; see `letters_hashes`."""
-        return {task.name: letters_hashes(task.name, task.data) for task in self.tasks}
+        return {
+            task.name: letters_hashes(task.name, in_any_order(self.mechanism, task.data))
+            for task in self.tasks
+        }
+
+    @cached_property
+    def randomizer(self) -> Mechanism:
+        """Mechanism that randomizes answers to these tasks, among their options if they have."""
+        return among_options(self.mechanism, [(task.name, task.data) for task in self.tasks])
 
     @cached_property
     def groups(self) -> Mapping[str, tuple[str, ...]]:

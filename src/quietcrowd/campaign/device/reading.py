@@ -98,7 +98,7 @@ class CampaignReading:
             return None
         return Memo.open(
             self.folder.memo,
-            mechanism=self.terms.mechanism,
+            mechanism=self.questions.randomizer,
             tasks=[task.name for task in self.questions.tasks],
             campaign=self.terms.campaign,
             worker=member.participant,

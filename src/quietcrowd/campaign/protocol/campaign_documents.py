@@ -20,6 +20,7 @@ from quietcrowd.campaign.protocol.fields import (
     JsonObject,
     MechanismName,
     Number,
+    OptionCounts,
     Request,
     Retention,
     State,
@@ -71,6 +72,11 @@ class CampaignDraft(Request):
     )
     total_epsilon: TotalOf = None
     mechanism_name: NameOf = None
+    option_counts: OptionCounts | None = Field(
+        default=None,
+        description="With `domain`: the different numbers of options, if each task lists its own "
+        "in `options`. The domain has the options of all tasks.",
+    )
     mechanism: JsonObject | None = Field(
         default=None,
         description="For experts, instead of `domain`: in the format of `Mechanism.to_dict`.",
@@ -133,6 +139,7 @@ class CampaignChange(Request):
     domain: JsonObject | None = None
     total_epsilon: Number | None = None
     mechanism_name: MechanismName | None = None
+    option_counts: OptionCounts | None = None
     method: JsonObject | None = None
     join_mode: JoinMode | None = Field(
         default=None, description="It sets `drafts`, too, unless that is given."

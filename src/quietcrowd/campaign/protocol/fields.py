@@ -9,6 +9,7 @@ from quietcrowd.campaign.terms.canonical import LARGEST_WHOLE
 from quietcrowd.campaign.terms.promises import MAX_AT_LEAST, MAX_RETENTION_DAYS, AllotmentKind
 from quietcrowd.campaign.terms.settings import MAX_COMPLETION_CODE
 from quietcrowd.campaign.terms.tokens import PSEUDONYM
+from quietcrowd.mechanisms.channels.reading import MAX_LABELS
 
 _ONE_LINE = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"
 
@@ -76,6 +77,9 @@ ColumnName: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_lengt
 JsonObject: TypeAlias = dict[str, Any]
 Whole: TypeAlias = Annotated[int, Field(ge=-LARGEST_WHOLE, le=LARGEST_WHOLE)]
 Count: TypeAlias = Annotated[int, Field(ge=1, le=10**7)]
+OptionCounts: TypeAlias = Annotated[
+    list[Annotated[int, Field(ge=2, le=MAX_LABELS)]], Field(min_length=1, max_length=MAX_LABELS)
+]
 Number: TypeAlias = Whole | Annotated[float, Field(allow_inf_nan=False)]
 State: TypeAlias = Literal["draft", "open", "closed"]
 JoinMode: TypeAlias = Literal["invite", "open"]

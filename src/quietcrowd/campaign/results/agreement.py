@@ -1,16 +1,17 @@
 """Agreement of workers, from integer sums that do not depend on the order of the reports."""
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
+from quietcrowd.campaign.results.option_rows import by_options
 from quietcrowd.campaign.results.reports import ReportRows, RowBlock
 from quietcrowd.domains import Domain, FiniteDomain, NumericDomain
 from quietcrowd.inference.integer_sums import unit_for
-from quietcrowd.mechanisms import Mechanism
 from quietcrowd.report_domains import LabelSets, OrNull, sets_of
 
 _Counts = npt.NDArray[np.int64]
@@ -88,18 +89,41 @@ def judge_crowd(rows: ReportRows) -> CrowdJudgement:
     uncertain, which the standard error over workers shows. The noise of bounded reports depends on
     the answer, so only the agreement of reports is estimated.
     """
+    if rows.mechanism.options is not None:
+        return _judge_labels(rows, [_Part.of(one) for one in by_options(rows)])
     mechanism, channel, domain = rows.mechanism, rows.mechanism.channel, rows.domain
     if isinstance(domain, NumericDomain) and not isinstance(domain, FiniteDomain):
         shift = None if mechanism.every_task else channel.shift
         noise = None if shift is None else shift.variance
         return CrowdJudgement(agreement=_of_numbers(rows, domain, noise))
-    rates = channel.keep_and_other
-    if channel.sets is not None:
-        rates = float(channel.sets.held), float(channel.sets.held_other)
-    sums = _count_pairs(rows)
-    return CrowdJudgement(
-        agreement=_of_labels(sums, rows, rates), too_consistent=_too_consistent(sums, mechanism)
-    )
+    return _judge_labels(rows, [_Part.of(rows)])
+
+
+class _Part(NamedTuple):
+    """Pairs of reports through one channel, and its rates: of the answer, and of another label."""
+
+    sums: "_PairSums"
+    rows: ReportRows
+    rates: tuple[float, float] | None
+
+    @classmethod
+    def of(cls, rows: ReportRows) -> "_Part":
+        channel = rows.mechanism.channel
+        rates = channel.keep_and_other
+        if channel.sets is not None:
+            rates = float(channel.sets.held), float(channel.sets.held_other)
+        return cls(_count_pairs(rows), rows, rates)
+
+    @property
+    def labels(self) -> int:
+        """Number of labels, without NULL."""
+        domain = self.rows.domain
+        found: Any = domain.domain if isinstance(domain, OrNull | LabelSets) else domain
+        return found.size  # type: ignore[no-any-return]
+
+
+def _judge_labels(rows: ReportRows, parts: Sequence[_Part]) -> CrowdJudgement:
+    return CrowdJudgement(agreement=_of_labels(parts, rows), too_consistent=_too_consistent(parts))
 
 
 class _PairSums(NamedTuple):
@@ -186,31 +210,34 @@ def _fixed(numbers: _Numbers, unit: float) -> _Counts:
     return np.rint(numbers * unit).astype(np.int64)
 
 
-def _of_labels(
-    sums: _PairSums, rows: ReportRows, rates: tuple[float, float] | None
-) -> CrowdAgreement:
-    others = int(sums.others.sum())
-    if not others:
+def _of_labels(parts: Sequence[_Part], rows: ReportRows) -> CrowdAgreement:
+    others = np.sum([part.sums.others for part in parts], axis=0)
+    if not others.sum():
         return CrowdAgreement(reports=None)
-    observed = int(sums.equal.sum()) / (others * _held_by_each(rows.domain))
+    equal = sum(int(part.sums.equal.sum()) for part in parts)
+    observed = equal / (int(others.sum()) * _held_by_each(rows.domain))
     told = rows.per_worker > 0
-    uneven = rows.mechanism.worker_channel is None and told.sum() < FEWEST_WITH_OWN_NOISE
-    if rates is None or rates[0] == rates[1] or uneven:
+    own = any(part.rows.mechanism.worker_channel is None for part in parts)
+    uneven = own and told.sum() < FEWEST_WITH_OWN_NOISE
+    rates = [part.rates for part in parts if part.rates is not None]
+    if len(rates) < len(parts) or any(keep == other for keep, other in rates) or uneven:
         return CrowdAgreement(reports=observed)
-    domain = rows.domain.domain if isinstance(rows.domain, OrNull | LabelSets) else rows.domain
-    assert isinstance(domain, FiniteDomain)
-    sums = _PairSums(*(part[told] for part in sums))
-    everybody = _PairSums(*(part.sum(keepdims=True) for part in sums))
-    alike, both = _of_answers(sums, domain.size, *rates)
-    totals = [part / 2 for part in _of_answers(everybody, domain.size, *rates)]
-    pairs = everybody.others / 2 - sums.others
+    mine, theirs = np.zeros((2, int(told.sum()))), np.zeros((2, 1))
+    for part, (keep, other) in zip(parts, rates, strict=True):
+        sums = _PairSums(*(one[told] for one in part.sums))
+        everybody = _PairSums(*(one.sum(keepdims=True) for one in sums))
+        mine += _of_answers(sums, part.labels, keep, other)
+        theirs += _of_answers(everybody, part.labels, keep, other)
+    every_pair = int(others.sum()) / 2
+    pairs = every_pair - others[told]
     left = np.where(pairs > 0, pairs, np.nan)
+    alike, both = theirs[:, 0] / 2
     return _with_answers(
         observed,
-        float(totals[0][0] / (everybody.others[0] / 2)),
-        float(totals[1][0] / (everybody.others[0] / 2)),
-        (totals[0] - alike) / left,
-        (totals[1] - both) / left,
+        float(alike / every_pair),
+        float(both / every_pair),
+        (alike - mine[0]) / left,
+        (both - mine[1]) / left,
     )
 
 
@@ -324,15 +351,23 @@ def _error(left_out: _Numbers) -> float:
     return math.sqrt((len(left_out) - 1) * float(left_out.var()))
 
 
-def _too_consistent(sums: _PairSums, mechanism: Mechanism) -> npt.NDArray[np.intp]:
-    channel = mechanism.worker_channel
-    keep, other = (channel and channel.keep_and_other) or (0.0, 0.0)
-    if channel is None or channel.probabilities is None or mechanism.every_task or keep <= other:
-        return np.zeros(0, np.intp)
-    most = keep**2 + (len(channel.probabilities) - 1) * other**2
-    n = np.maximum(sums.compared, 1)
-    mean = sums.shares / _SHARE_ONE / n
-    variance = np.maximum(sums.squares / _SHARE_ONE / n - mean**2, 0.0)
+def _too_consistent(parts: Sequence[_Part]) -> npt.NDArray[np.intp]:
+    workers = len(parts[0].sums.compared)
+    compared = np.zeros(workers, np.int64)
+    summed, squared = np.zeros((2, workers))  # the excess over the bound
+    for sums, rows, _ in parts:
+        channel, every_task = rows.mechanism.worker_channel, rows.mechanism.every_task
+        keep, other = (channel and channel.keep_and_other) or (0.0, 0.0)
+        if channel is None or channel.probabilities is None or every_task or keep <= other:
+            return np.zeros(0, np.intp)
+        most = keep**2 + (len(channel.probabilities) - 1) * other**2
+        shares, squares = sums.shares / _SHARE_ONE, sums.squares / _SHARE_ONE
+        compared += sums.compared
+        summed += shares - most * sums.compared
+        squared += squares - 2 * most * shares + most**2 * sums.compared
+    n = np.maximum(compared, 1)
+    mean = summed / n
+    variance = np.maximum(squared / n - mean**2, 0.0)
     error = np.sqrt(variance / np.maximum(n - 1, 1))
-    found = (sums.compared >= FEWEST_REPORTS) & (mean - most > _DEVIATIONS * error)
+    found = (compared >= FEWEST_REPORTS) & (mean > _DEVIATIONS * error)
     return np.flatnonzero(found)

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
+from quietcrowd.campaign.results.option_rows import by_options, options_of
 from quietcrowd.campaign.results.reports import ReportRows
 from quietcrowd.domains import FiniteDomain, Ordinal
 from quietcrowd.exceptions import AnswerError
@@ -33,12 +35,10 @@ _EXACT = 52
 class Estimates:
     """Estimates of each question, or the reason why they are impossible.
 
-    A question has a row with its mean, or a row per possible answer; `per_question` is their
-    number.
+    A question has a row with its mean, or a row per possible answer.
     """
 
     rows: Sequence[Row] | Iterator[Row] = ()
-    per_question: int = 1
     why_none: str | None = None
 
 
@@ -56,6 +56,8 @@ def estimate(
     places = [place[copies.get(name, name)] for name in tasks]
     labels = mechanism.domain
     try:
+        if mechanism.options is not None:
+            return _shares_of_options(rows, tasks, places)
         if isinstance(labels, FiniteDomain) and not isinstance(labels, Ordinal):
             return _shares(rows, mechanism, tasks, places, has_more=more)
         return _means(rows, mechanism, tasks, places, has_more=more)
@@ -84,20 +86,24 @@ def _shares(
     names: list[Any] = [*domain.labels, None][: len(decoder.chances)]
     counts = _counts(rows, decoder)
     found = _Shares.of(decoder, counts)
+    listed = (found.rows(task, place, names) for task, place in zip(tasks, places, strict=True))
+    return Estimates(rows=chain.from_iterable(listed))
+
+
+def _shares_of_options(rows: ReportRows, tasks: Sequence[str], places: Sequence[int]) -> Estimates:
+    """Estimate the shares of the options of each task, which have a channel by their number."""
+    found: dict[int, tuple[_Shares, int]] = {}
+    for part in by_options(rows):
+        decoder = decoder_for(part.mechanism)
+        shares = _Shares.of(decoder, _counts(part, decoder))
+        found.update((place, (shares, i)) for i, place in enumerate(part.chosen.tolist()))
 
     def listed() -> Iterator[Row]:
         for task, place in zip(tasks, places, strict=True):
-            for label, share, low, high in zip(names, *found.of_question(place), strict=True):
-                yield {
-                    "task": task,
-                    "label": label,
-                    "share": share,
-                    "low": low,
-                    "high": high,
-                    "reports": int(found.reports[place]),
-                }
+            shares, i = found[place]
+            yield from shares.rows(task, i, options_of(rows, place))
 
-    return Estimates(rows=listed(), per_question=len(names))
+    return Estimates(rows=listed())
 
 
 @frozen(kw_only=True, eq=False)
@@ -127,6 +133,18 @@ class _Shares:
             for column in (self.share, self.low, self.high)
         )
         return share, low, high
+
+    def rows(self, task: str, place: int, labels: Sequence[Any]) -> Iterator[Row]:
+        """Yield a row for each possible answer to a question."""
+        for label, share, low, high in zip(labels, *self.of_question(place), strict=True):
+            yield {
+                "task": task,
+                "label": label,
+                "share": share,
+                "low": low,
+                "high": high,
+                "reports": int(self.reports[place]),
+            }
 
 
 def _means(

@@ -15,6 +15,7 @@ from quietcrowd.campaign.results.reports import copies_of
 from quietcrowd.campaign.results.shown import ShownResults
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.store.task_options import mechanism_of_tasks
 from quietcrowd.campaign.terms.channels import parse_mechanism
 from quietcrowd.campaign.terms.near_copies import sent_again
 from quietcrowd.formats.csv import guard_cell
@@ -46,8 +47,9 @@ class ReportExport:
                 select(tables.task.c.name).where(tables.task.c.campaign_id == self.campaign.id)
             ).all()
             again = sent_again(self.mechanism)
+            mechanism = mechanism_of_tasks(connection, self.campaign.id, self.mechanism)
             copies = copies_of(connection, self.campaign.id) if again else {}
-        return report_note(self.mechanism, simulated=False, tasks=sorted(names), copies=copies)
+        return report_note(mechanism, simulated=False, tasks=sorted(names), copies=copies)
 
     @property
     def columns(self) -> tuple[str, ...]:

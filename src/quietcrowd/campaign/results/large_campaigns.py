@@ -77,8 +77,12 @@ class LargeCampaigns:
     scheduler: str | None = None
 
     def include(self, campaign: Any) -> bool:
-        """Return whether a campaign needs inference from disk; sketches never do."""
-        if "task" not in parse_mechanism(campaign.mechanism).columns:
+        """Return whether a campaign needs inference from disk.
+
+        Sketches never do, and reports among the options of each task cannot be in a store.
+        """
+        mechanism = parse_mechanism(campaign.mechanism)
+        if "task" not in mechanism.columns or mechanism.option_counts:
             return False
         reports, workers = campaign.shown_reports, campaign.shown_participants
         return bool(_PROCESS + _PER_REPORT * reports + _PER_WORKER * workers > self.memory)

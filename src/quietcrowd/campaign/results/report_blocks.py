@@ -13,6 +13,7 @@ from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database, look_up
 from quietcrowd.campaign.store.releases import waits_for_others
+from quietcrowd.campaign.store.task_options import read_options
 from quietcrowd.campaign.terms.channels import decoded, parse_mechanism, stored_rule
 from quietcrowd.campaign.terms.near_copies import sent_again
 from quietcrowd.mechanisms import Mechanism
@@ -33,6 +34,7 @@ class ReportBlocks:
     campaign: Any
     excluded: Collection[str] = frozenset()
     _names: dict[bytes, str] = field(factory=dict, init=False, repr=False)
+    _options: dict[bytes, list[int]] = field(factory=dict, init=False, repr=False)
 
     @property
     def mechanism(self) -> Mechanism:
@@ -85,6 +87,9 @@ class ReportBlocks:
             task = tables.task.c
             wanted = select(task.id, task.name).where(task.campaign_id == self.campaign.id)
             self._names.update((row.id, row.name) for row in connection.execute(wanted))
+            domain: Any = self.mechanism.domain
+            options = read_options(connection, self.campaign.id, self.mechanism)
+            self._options.update((id_, list(map(domain.code, one))) for id_, one in options.items())
         return self._names
 
     def _wanted(self) -> Select[Any]:
@@ -118,7 +123,7 @@ class ReportBlocks:
         columns = {
             "task": pa.array([names[row.task_id] for row in rows], pa.string()),
             "worker": pa.array(workers, pa.string()),
-            "label": decoded(self.mechanism.report_domain, [row.value for row in rows]),
+            "label": decoded(self.mechanism.report_domain, list(map(self._code, rows))),
         }
         bits = self.mechanism.participation_domain
         if bits is not None:
@@ -126,6 +131,11 @@ class ReportBlocks:
         if marks_reports(self.campaign):
             columns["again"] = pa.array([bool(row.again) for row in rows], pa.bool_())
         return pa.table(columns)
+
+    def _code(self, row: Any) -> int:
+        """Return the code of a report, which among options is a position."""
+        options = self._options.get(row.task_id)
+        return row.value if options is None else options[row.value]  # type: ignore[no-any-return]
 
     def _sketches(self, rows: Sequence[Any], workers: Sequence[str]) -> pa.Table:
         rule = stored_rule(self.campaign.mechanism)

@@ -21,6 +21,7 @@ from quietcrowd.campaign.results.report_blocks import ReportBlocks
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.exclusions import is_excluded, names_in_force
 from quietcrowd.campaign.store.releases import reports_of
+from quietcrowd.campaign.store.task_options import mechanism_of_tasks
 from quietcrowd.campaign.terms.canonical import canonical_hash
 from quietcrowd.campaign.terms.channels import parse_mechanism
 from quietcrowd.campaign.terms.near_copies import sent_again
@@ -162,7 +163,8 @@ class ReportsToInfer:
     @classmethod
     def of(cls, connection: Connection, campaign: Any) -> ReportsToInfer:
         """Return the selection for a campaign; the connection must be in a transaction."""
-        mechanism = parse_mechanism(campaign.mechanism)
+        stated = parse_mechanism(campaign.mechanism)
+        mechanism = mechanism_of_tasks(connection, campaign.id, stated)
         task = tables.task.c
         tasks = connection.execute(
             select(task.name, task.gold).where(task.campaign_id == campaign.id)
@@ -223,6 +225,8 @@ class StoredReports:
     def infer(self, method: Any, start: Any) -> Inferred:
         """Fit a method to the reports, from `start` if that is a `TruthEstimate`."""
         begun = start if isinstance(start, TruthEstimate) else None
+        if self.rows.mechanism.options is not None:  # no estimate from them can be a start
+            begun = None
         estimate = method.fit(self.independent.reports, begun, gold=self.known_truths, n_jobs=1)
         return Inferred(
             method=method,

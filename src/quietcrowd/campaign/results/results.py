@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import groupby, islice
 from tempfile import SpooledTemporaryFile
 from typing import Any
 
@@ -61,15 +61,13 @@ class Findings:
         head = _as_json({**self.head, "no_estimates": self.estimates.why_none})
         digest, counts = hashlib.sha256(head.encode()), dict.fromkeys(KINDS, 0)
         with SpooledTemporaryFile(_IN_MEMORY, dir=folder) as file:
-            each = self.estimates.per_question
-            sizes = {ESTIMATES: max(1, PAGE_ROWS // each) * each}  # whole questions
             of_kinds = {
-                **{kind: iter(getattr(self, kind)) for kind in (*KINDS, AIMS)},
-                ESTIMATES: iter(self.estimates.rows),
+                **{kind: _pages(iter(getattr(self, kind))) for kind in (*KINDS, AIMS)},
+                ESTIMATES: _whole_questions(self.estimates.rows),
             }
-            for kind, rows in of_kinds.items():
-                number, most = 0, sizes.get(kind, PAGE_ROWS)
-                while (page := list(islice(rows, most))) or (kind in KINDS and not number):
+            for kind, pages in of_kinds.items():
+                number = 0
+                while (page := next(pages, [])) or (kind in KINDS and not number):
                     line = f"{kind} {_as_json(page)}\n".encode()
                     if kind != AIMS:  # aims are private, so the ETag must not depend on them
                         digest.update(line)
@@ -86,6 +84,23 @@ class Findings:
                 failed=self.head["method"] is None,
                 file=file,
             )
+
+
+def _pages(rows: Iterator[Any]) -> Iterator[list[Any]]:
+    while page := list(islice(rows, PAGE_ROWS)):
+        yield page
+
+
+def _whole_questions(rows: Iterable[Mapping[str, Any]]) -> Iterator[list[Any]]:
+    page: list[Any] = []
+    for _, question in groupby(rows, lambda row: row["task"]):
+        listed = list(question)
+        if page and len(page) + len(listed) > PAGE_ROWS:
+            yield page
+            page = []
+        page += listed
+    if page:
+        yield page
 
 
 @frozen(kw_only=True)

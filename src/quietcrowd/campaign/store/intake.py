@@ -7,6 +7,7 @@ reports of a worker come in one upload, and later reports are conflicts.
 """
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -19,7 +20,8 @@ from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.allotments import allotted_tasks
 from quietcrowd.campaign.store.database import insert_rows, look_up
 from quietcrowd.campaign.store.releases import release_waiting, show_at_once, waits_for_others
-from quietcrowd.campaign.terms.channels import ReportRule, stored_rule
+from quietcrowd.campaign.store.task_options import read_options
+from quietcrowd.campaign.terms.channels import ReportRule, parse_mechanism, stored_rule
 from quietcrowd.campaign.terms.tokens import participant_id, same_hash, token_hash
 from quietcrowd.exceptions import RemovedMechanismError
 
@@ -78,7 +80,10 @@ class _Stored(NamedTuple):
 
 @frozen(kw_only=True)
 class _Fixed:
+    """Unchangeable part of a campaign; `options` is how many a task has, if tasks list theirs."""
+
     tasks: frozenset[bytes]
+    options: Mapping[bytes, int]
     rule: ReportRule
     most: int
     hands_out: bool
@@ -171,9 +176,11 @@ class Intake:
             tasks = connection.scalars(
                 select(tables.task.c.id).where(tables.task.c.campaign_id == campaign)
             ).all()
+            options = read_options(connection, campaign, parse_mechanism(row.mechanism))
             config = json.loads(row.config)
             self._known[campaign] = _Fixed(
                 tasks=frozenset(tasks),
+                options={task: len(listed) for task, listed in options.items()},
                 rule=stored_rule(row.mechanism, len(tasks)),
                 most=config["answers_per_participant"],
                 hands_out="allotment" in config,
@@ -330,7 +337,8 @@ def _reason(
 ) -> str | None:
     if task not in fixed.tasks:
         return "unknown-task"
-    if not fixed.rule.accepts(report.value, report.bit):
+    within = report.value < fixed.options.get(task, math.inf)
+    if not (within and fixed.rule.accepts(report.value, report.bit)):
         return "out-of-domain"
     if task in held:
         return None if held[task] == report else "conflict"

@@ -22,6 +22,7 @@ from quietcrowd.mechanisms import Mechanism
 from quietcrowd.mechanisms.channels import read_channel
 from quietcrowd.mechanisms.channels.noise import Shift
 from quietcrowd.mechanisms.channels.reading import MAX_LABELS, MAX_NUMBERS
+from quietcrowd.mechanisms.channels.table import MAX_SIZE
 from quietcrowd.mechanisms.mechanism import SketchBounds
 from quietcrowd.report_domains import LabelSets, Lattice, Numbers, OrNull
 
@@ -94,6 +95,8 @@ def report_rule(mechanism: Mechanism, tasks: int) -> ReportRule:
     """Return the range of a mechanism's reports, or raise `ParameterError` if it is too large."""
     if mechanism.options is not None:
         raise ParameterError("campaign.options-per-task")
+    if mechanism.option_counts:
+        return ReportRule(low=0, high=max(mechanism.option_counts) - 1)
     sketch = mechanism.sketch_bounds(tasks)
     if sketch is not None:
         return _sketch_rule(sketch)
@@ -163,7 +166,7 @@ def usable_mechanism(described: Mapping[str, Any]) -> Mechanism:
         else []
     )
     try:
-        if max(levels, default=0) > _MOST_LEVELS:
+        if max(levels, default=0) > (MAX_SIZE if "option_counts" in described else _MOST_LEVELS):
             raise ValueError
         mechanism = Mechanism.from_dict(described)
         report_rule(mechanism, 1)

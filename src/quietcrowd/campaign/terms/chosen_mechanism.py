@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from attrs import asdict, frozen
+from attrs import asdict, field, frozen
 
 from quietcrowd.accounting.equal_loss import mechanism_within, usual_makers, usual_total
 from quietcrowd.campaign.terms.canonical import canonical_json
 from quietcrowd.campaign.terms.channels import parse_mechanism
 from quietcrowd.campaign.terms.settings import MAX_REPORTS
-from quietcrowd.domains import Domain, FiniteDomain
+from quietcrowd.domains import Categorical, Domain, FiniteDomain
 from quietcrowd.mechanisms import Mechanism
 
 LABELS = ("one-layer", "subset-selection", "optimal", "two-layer")
@@ -34,12 +34,20 @@ _NUMBERS = (
 )
 
 
+def _sorted(counts: Iterable[int] | None) -> tuple[int, ...] | None:
+    return None if counts is None else tuple(sorted(counts))
+
+
 @frozen(kw_only=True)
 class ChosenMechanism:
-    """Total privacy loss and name of the mechanism; None for the defaults."""
+    """Total privacy loss and name of the mechanism; None for the defaults.
+
+    `option_counts` is how many options tasks have, if each lists its own.
+    """
 
     total_epsilon: float | None = None
     mechanism_name: str | None = None
+    option_counts: tuple[int, ...] | None = field(default=None, converter=_sorted)
 
     @classmethod
     def read(cls, text: str | None) -> ChosenMechanism | None:
@@ -62,7 +70,8 @@ class ChosenMechanism:
         """
         most = answers_of_person(answers, tasks)
         text = canonical_json(domain).decode()
-        return _derived(text, self.total(most), self.mechanism_name, most, max(tasks, most))
+        total, counts = self.total(most), self.option_counts or ()
+        return _derived(text, total, self.mechanism_name, most, max(tasks, most), counts)
 
 
 def answers_of_person(answers: int | None, tasks: int) -> int:
@@ -71,8 +80,19 @@ def answers_of_person(answers: int | None, tasks: int) -> int:
 
 
 @lru_cache(maxsize=256)
-def _derived(domain: str, total: float, name: str | None, answers: int, tasks: int) -> Mechanism:
+def _derived(
+    domain: str,
+    total: float,
+    name: str | None,
+    answers: int,
+    tasks: int,
+    counts: tuple[int, ...],
+) -> Mechanism:
     read = Domain.from_dict(json.loads(domain))
+    if counts:
+        most = Categorical(range(max(counts)))
+        made = _derived(canonical_json(most.to_dict()).decode(), total, name, answers, tasks, ())
+        return made.among(read, counts)
     usual = usual_makers(read)
     if name is None:
         [maker] = usual.values()

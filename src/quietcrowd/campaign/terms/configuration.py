@@ -15,6 +15,7 @@ from quietcrowd.accounting.consent import consent_sentences, short_consent
 from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
 from quietcrowd.campaign.terms.channels import earlier_document, report_rule
 from quietcrowd.campaign.terms.near_copies import largest_group
+from quietcrowd.campaign.terms.options import among_options
 from quietcrowd.campaign.terms.promises import Allotment, Promises
 from quietcrowd.campaign.terms.settings import MAX_REPORTS
 from quietcrowd.exceptions import ParameterError
@@ -60,6 +61,7 @@ def build_configuration(
     """
     if not tasks:
         raise ParameterError("campaign.no-task")
+    among_options(mechanism, [(name, data) for _, name, data in tasks])  # raises if they are wrong
     if mechanism.every_task and len(tasks) > MAX_REPORTS:
         raise ParameterError("campaign.too-many-tasks", max_reports=MAX_REPORTS, count=len(tasks))
     handed_out = Allotment.of(allotment, mechanism=mechanism, answers=answers, tasks=len(tasks))

@@ -38,13 +38,14 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
 from quietcrowd.campaign.terms.images import image_in
+from quietcrowd.campaign.terms.options import in_any_order
 from quietcrowd.mechanisms import Mechanism
 
 TABLE = Path(str(files("quietcrowd.campaign"))) / "web" / "worker" / "terms" / "confusables.json"
@@ -140,7 +141,7 @@ def largest_group(tasks: Iterable[Shown], mechanism: Mechanism) -> int:
     once = sent_again(mechanism)
     sizes = (
         len({canonical_hash(data) if once and data else name for name, data in group})
-        for group in _near_copies(tasks)
+        for group in _near_copies(tasks, partial(in_any_order, mechanism))
     )
     return max(sizes, default=1)
 
@@ -165,8 +166,10 @@ def letters_hashes(name: str, data: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(sorted({canonical_hash(key).hex() for key in keys}))
 
 
-def _near_copies(tasks: Iterable[Shown]) -> list[list[Shown]]:
-    """Group tasks by chains of shared keys, with a union-find structure."""
+def _near_copies(
+    tasks: Iterable[Shown], seen: Callable[[Mapping[str, Any]], Mapping[str, Any]] = dict
+) -> list[list[Shown]]:
+    """Group tasks by chains of shared keys of `seen` data, with a union-find structure."""
     parents: dict[str, str] = {}
 
     def root_of(key: str) -> str:
@@ -176,7 +179,7 @@ def _near_copies(tasks: Iterable[Shown]) -> list[list[Shown]]:
 
     firsts = []
     for name, data in tasks:
-        first, *others = letters_hashes(name, data)
+        first, *others = letters_hashes(name, seen(data))
         firsts.append(((name, data), first))
         for other in others:
             parents[root_of(other)] = root_of(first)

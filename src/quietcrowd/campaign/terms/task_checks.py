@@ -17,6 +17,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
+from quietcrowd.campaign.terms.options import COLUMN
 from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.campaign.terms.task_columns import GOLD, is_known_truth, reveals_workers
 from quietcrowd.campaign.terms.tasks import TaskRow
@@ -44,7 +45,7 @@ def check_no_answers(domain: Domain, rows: Sequence[TaskRow], *, quoting: bool =
     Unless `quoting`, a column is given by its position; quote only on the requester's machine.
     """
     plain = [row for row in rows if not row.set_apart]
-    shown = [json.loads(row.data) for row in plain]
+    shown = [_without_options(json.loads(row.data)) for row in plain]
     _check_names(plain, shown)
     _check_ids(rows)
     columns = _columns(shown)
@@ -77,6 +78,10 @@ def _is_reserved(name: str) -> bool:
 
 def _letters(name: str) -> str:
     return re.sub(r"[^a-z]", "", name.lower())
+
+
+def _without_options(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {name: value for name, value in data.items() if (name, type(value)) != (COLUMN, list)}
 
 
 def _like_answers(sign: str) -> FormatError:

@@ -9,6 +9,7 @@ import typer
 
 from quietcrowd.accounting.equal_loss import mechanism_within, usual_total
 from quietcrowd.campaign.terms.configuration import check_as_of
+from quietcrowd.campaign.terms.options import counts_in, have_options
 from quietcrowd.campaign.terms.promises import (
     ANYONE,
     MAX_AT_LEAST,
@@ -42,7 +43,7 @@ from quietcrowd.commands.makers import BestMechanism, TwoLayerChoice, sized_make
 from quietcrowd.commands.options import PossibleAnswers
 from quietcrowd.commands.printing import Working, counted, note, print_no_signal
 from quietcrowd.commands.ways_out import ways_out
-from quietcrowd.domains import Domain
+from quietcrowd.domains import Categorical, Domain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats.platforms.label_studio_config import read_label_config
 from quietcrowd.mechanisms import Mechanism
@@ -194,7 +195,8 @@ class Create(PersonalPrivacy, PossibleAnswers, WorkerOptions, Promises, OnServer
         metavar="FILE",
         help="Tasks as .csv, .tsv, .jsonl, .json (also of Label Studio), .xlsx, .ods or .parquet. "
         "Workers see all columns except id and gold. A column image names files in the same "
-        "directory.",
+        'directory. A column options lists the possible answers of each task: ["cat", "dog"] '
+        "or cat|dog.",
     )
     shown_columns: str | None = option(
         metavar="COLUMNS",
@@ -272,7 +274,9 @@ class Create(PersonalPrivacy, PossibleAnswers, WorkerOptions, Promises, OnServer
     @cached_property
     def _domain(self) -> Domain:
         if self.label_config is None:
-            return self.domain()
+            written = any(text is not None for text in self.written.values())
+            listed = None if written else self._file.options(self._columns)
+            return self.domain() if listed is None else listed
         if any(text is not None for text in self.written.values()):
             raise ParameterError("commands.label-config-missing", written=", ".join(self.written))
         return read_label_config(self.label_config)
@@ -289,6 +293,17 @@ class Create(PersonalPrivacy, PossibleAnswers, WorkerOptions, Promises, OnServer
     @cached_property
     def _rows(self) -> list[TaskRow]:
         return self._file.rows(self._domain, self._columns)
+
+    @cached_property
+    def _option_counts(self) -> list[int]:
+        """The different numbers of options, if tasks list their own."""
+        return counts_in(self._rows) if have_options(self._rows) else []
+
+    @property
+    def _planned_domain(self) -> Domain:
+        """Possible answers of a task: as many as the largest number of options."""
+        counts = self._option_counts
+        return Categorical(range(counts[-1])) if counts else self._domain
 
     @property
     def _counts(self) -> dict[str, int]:
@@ -311,7 +326,12 @@ class Create(PersonalPrivacy, PossibleAnswers, WorkerOptions, Promises, OnServer
 
     @cached_property
     def _chosen(self) -> Mechanism:
-        domain, maker, counts = self._domain, self._maker, self._counts
+        counts = self._option_counts
+        return self._planned.among(self._domain, counts) if counts else self._planned
+
+    @cached_property
+    def _planned(self) -> Mechanism:
+        domain, maker, counts = self._planned_domain, self._maker, self._counts
         if self.epsilon is not None:
             open_low = TwoLayerChoice.of(maker)
             if open_low is not None:
@@ -360,6 +380,8 @@ class Create(PersonalPrivacy, PossibleAnswers, WorkerOptions, Promises, OnServer
             return
         with Working("simulated crowds"):
             row = case.row()
+        if self._option_counts:
+            note(f"The prediction is for tasks with {self._option_counts[-1]} options each.")
         note(row.verdict)
         if row.useless and not self.anyway:
             note("Ways to a better result:")
@@ -374,15 +396,15 @@ class Create(PersonalPrivacy, PossibleAnswers, WorkerOptions, Promises, OnServer
 
         maker = self._maker
         return make_case(
-            assumption=assumption_for(self._domain),
+            assumption=assumption_for(self._planned_domain),
             name=self.mechanism,
-            maker=type(self._chosen).from_claimed_epsilon
+            maker=type(self._planned).from_claimed_epsilon
             if isinstance(maker, BestMechanism)
             else sized_maker(maker),
             size=CrowdSize(workers=people, **self._counts),
             total=self._total if self.epsilon is None else None,
             epsilon=None,
-            given=self._chosen,
+            given=self._planned,
         )
 
     def _line(self, **changed: Any) -> str:

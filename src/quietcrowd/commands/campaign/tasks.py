@@ -19,6 +19,7 @@ from attrs import Factory, define, evolve, field, frozen
 from quietcrowd.campaign.task_files import TaskUpload
 from quietcrowd.campaign.terms.images import plain_image
 from quietcrowd.campaign.terms.near_copies import largest_group, look_alike_tasks
+from quietcrowd.campaign.terms.options import domain_of_options, have_options, with_options
 from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.campaign.terms.settings import MAX_IMAGE, MAX_IMAGE_BYTES, MAX_IMAGES
 from quietcrowd.campaign.terms.task_checks import check_no_answers
@@ -110,6 +111,14 @@ class TaskFile:
         content = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
         return cls(path=path, media_type=_LINES, content=content)
 
+    def options(self, columns: TaskColumns) -> Domain | None:
+        """Return all options of the tasks as labels; None if the file has no options."""
+        try:
+            rows = list(READERS[self.media_type](self.content, columns))
+            return domain_of_options(rows) if have_options(rows) else None
+        except FormatError as error:
+            raise FormatError("commands.in-file", path=self.path, error=error) from None
+
     def rows(self, domain: Domain, columns: TaskColumns = TaskColumns()) -> list[TaskRow]:  # noqa: B008
         """Return the tasks as the server will read them.
 
@@ -117,6 +126,8 @@ class TaskFile:
         """
         try:
             rows = list(READERS[self.media_type](self.content, columns))
+            if have_options(rows):
+                rows = with_options(rows, domain)
             encode_known_truths(domain, rows)
             if columns.shown is not None:
                 rows = [evolve(row, set_apart=True) for row in rows]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from quietcrowd.campaign.extra import require_client
+from quietcrowd.campaign.terms.options import labels_of_task
 from quietcrowd.commands import options
 from quietcrowd.commands.declare import argument, command, option
 from quietcrowd.commands.printing import counted, note
@@ -24,6 +25,7 @@ from quietcrowd.commands.worker.notices import (
     show_held,
 )
 from quietcrowd.commands.worker.questions import Questions, agreed, in_reading_order, read_line
+from quietcrowd.domains import Categorical
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError, UnansweredError
 from quietcrowd.privacy.guarantee import show_loss
 
@@ -211,6 +213,7 @@ def _ask_and_send(client: Client, notes: Mapping[str, str]) -> WorkerReceipt:
     questions = Questions(
         tasks=in_reading_order(client.tasks),
         domain=client.terms.mechanism.domain,
+        options=_options(client),
         most=client.affordable(),
         least=0 if every_task else 1,
         notes=notes,
@@ -225,6 +228,12 @@ def _ask_and_send(client: Client, notes: Mapping[str, str]) -> WorkerReceipt:
                 raise
             note(f"{error} Your answers are still here. Remove the last ones, or stop (Ctrl-C).")
         given = questions.review()
+
+
+def _options(client: Client) -> dict[str, Categorical]:
+    """Return the possible answers of tasks that list their own, by task name."""
+    listed = {task.name: labels_of_task(client.terms.mechanism, task.data) for task in client.tasks}
+    return {name: Categorical(one) for name, one in listed.items() if one is not None}
 
 
 def _send(client: Client, given: Mapping[str, Any]) -> WorkerReceipt:

@@ -14,6 +14,7 @@ import typer
 from attrs import define, field
 
 from quietcrowd.campaign.terms.images import image_in
+from quietcrowd.campaign.terms.options import COLUMN
 from quietcrowd.campaign.terms.plain_text import one_line, printable
 from quietcrowd.domains import Domain, FiniteDomain, Interval
 
@@ -94,7 +95,8 @@ def agreed(question: str) -> bool:
 class Questions:
     """Interactive session in which a worker answers questions, changes answers and decides to send.
 
-    `most` and `least` limit the number of answers. `notes` contains this device's notes by task
+    `options` contains the possible answers of tasks that list their own, by task name. `most` and
+    `least` limit the number of answers. `notes` contains this device's notes by task
     name, `images` files by hash, and `answers` those given so far by task name.
     """
 
@@ -102,6 +104,7 @@ class Questions:
     domain: Domain
     most: int
     least: int
+    options: Mapping[str, FiniteDomain] = field(factory=dict)
     notes: Mapping[str, str] = field(factory=dict)
     images: Mapping[str, Path] = field(factory=dict)
     read: Callable[[str], str] = read_line
@@ -132,7 +135,10 @@ class Questions:
         task = self.tasks[place]
         typer.echo("")
         show_text(f"{place + 1} of {len(self.tasks):,}: {one_line(task.name)}", rest=QUOTED)
-        _show_data(task.data, self.images)
+        domain = self.options.get(task.name, self.domain)
+        listed = COLUMN if task.name in self.options else None
+        shown = {name: value for name, value in task.data.items() if name != listed}
+        _show_data(shown, self.images)
         if task.name in self.notes:
             show_text(self.notes[task.name], rest="  ")
         given = self.answers.get(task.name)
@@ -141,7 +147,7 @@ class Questions:
             show_text(so_far, rest="  ")
         elif len(self.answers) >= self.most:
             typer.echo(f"You have given all {self.most:,} possible answers. Enter skips.")
-        show_text(self._choices(), rest=QUOTED)
+        show_text(_choices(domain), rest=QUOTED)
         while True:
             typed = self.read("> ")
             if typed == BACK:
@@ -151,9 +157,9 @@ class Questions:
             if typed == NONE and given is not None:
                 del self.answers[task.name]
                 return place + 1
-            value = self._value(typed)
+            value = _value(typed, domain)
             if value is None:
-                show_text(f"This is not an answer: {self._choices()}", rest=QUOTED)
+                show_text(f"This is not an answer: {_choices(domain)}", rest=QUOTED)
             elif given is None and len(self.answers) >= self.most:
                 typer.echo(f"You have given all {self.most:,} answers. Enter skips.")
             else:
@@ -193,39 +199,39 @@ class Questions:
         if len(lines) > SHOWN:
             typer.echo(f"  … and {len(lines) - SHOWN:,} more")
 
-    @property
-    def _numbered(self) -> bool:
-        """Whether labels are numbered; not if a label looks like a number."""
-        return isinstance(self.domain, FiniteDomain) and not any(
-            (isinstance(label, int | float) and not isinstance(label, bool))
-            or str(label).strip().lstrip("+-").isdecimal()
-            for label in self.domain.labels
-        )
 
-    def _choices(self) -> str:
-        if isinstance(self.domain, Interval):
-            return f"a number from {spell(self.domain.low)} to {spell(self.domain.high)}"
-        assert isinstance(self.domain, FiniteDomain)
-        labels = [_in_quotes(spell(label)) for label in self.domain.labels]
-        if self._numbered:
-            labels = [f"{number} {label}" for number, label in enumerate(labels, start=1)]
-        return "   ".join(labels)
+def _is_numbered(domain: FiniteDomain) -> bool:
+    """Return whether labels are numbered; not if a label looks like a number."""
+    return not any(
+        (isinstance(label, int | float) and not isinstance(label, bool))
+        or str(label).strip().lstrip("+-").isdecimal()
+        for label in domain.labels
+    )
 
-    def _value(self, typed: str) -> Any:
-        if not isinstance(self.domain, FiniteDomain):
-            return _number(typed, self.domain)
-        labels = self.domain.labels
-        code = self.domain.code(typed)
-        if code is None and self._numbered and typed.isdecimal() and 1 <= int(typed) <= len(labels):
-            code = int(typed) - 1
-        if code is None:
-            alike = [
-                place
-                for place, label in enumerate(labels)
-                if str(label).casefold() == typed.casefold()
-            ]
-            code = alike[0] if len(alike) == 1 else None
-        return None if code is None else labels[code]
+
+def _choices(domain: Domain) -> str:
+    if isinstance(domain, Interval):
+        return f"a number from {spell(domain.low)} to {spell(domain.high)}"
+    assert isinstance(domain, FiniteDomain)
+    labels = [_in_quotes(spell(label)) for label in domain.labels]
+    if _is_numbered(domain):
+        labels = [f"{number} {label}" for number, label in enumerate(labels, start=1)]
+    return "   ".join(labels)
+
+
+def _value(typed: str, domain: Domain) -> Any:
+    if not isinstance(domain, FiniteDomain):
+        return _number(typed, domain)
+    labels = domain.labels
+    code, place = domain.code(typed), int(typed) if typed.isdecimal() else 0
+    if code is None and _is_numbered(domain) and 1 <= place <= len(labels):
+        code = place - 1
+    if code is None:
+        alike = [
+            place for place, label in enumerate(labels) if str(label).casefold() == typed.casefold()
+        ]
+        code = alike[0] if len(alike) == 1 else None
+    return None if code is None else labels[code]
 
 
 def _in_quotes(label: str) -> str:

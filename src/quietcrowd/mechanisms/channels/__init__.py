@@ -12,6 +12,7 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.mechanisms.channels.bounded_distribution import BoundedDistribution
 from quietcrowd.mechanisms.channels.integer_weights import BoundedChannel, SetChannel
+from quietcrowd.mechanisms.channels.options import OptionsChannel
 from quietcrowd.mechanisms.channels.shift import LaplaceChannel
 from quietcrowd.mechanisms.channels.sketch import SketchChannel
 from quietcrowd.mechanisms.channels.table import TableChannel
@@ -22,13 +23,14 @@ __all__ = [
     "BoundedDistribution",
     "Channel",
     "LaplaceChannel",
+    "OptionsChannel",
     "SetChannel",
     "SketchChannel",
     "TableChannel",
     "read_channel",
 ]
 
-_READ = (TableChannel, LaplaceChannel, BoundedChannel, SetChannel, SketchChannel)
+_READ = (TableChannel, LaplaceChannel, BoundedChannel, SetChannel, SketchChannel, OptionsChannel)
 
 KINDS = {kind.kind: kind for kind in _READ}
 """Classes of channels by the kind of their document."""

@@ -24,7 +24,7 @@ from quietcrowd.mechanisms import Mechanism
 if TYPE_CHECKING:
     from quietcrowd.inference.fitting import FittingMethod
 
-CHOICE = ("domain", "total_epsilon", "mechanism_name")
+CHOICE = ("domain", "total_epsilon", "mechanism_name", "option_counts")
 """Members from which a mechanism is derived."""
 
 
@@ -42,7 +42,11 @@ def drafted_mechanism(draft: CampaignDraft) -> tuple[Mechanism, ChosenMechanism 
         return read_mechanism(draft.mechanism), None
     if draft.domain is None:
         raise invalid("domain", "Use domain and total_epsilon, or mechanism.")
-    chosen = ChosenMechanism(total_epsilon=draft.total_epsilon, mechanism_name=draft.mechanism_name)
+    chosen = ChosenMechanism(
+        total_epsilon=draft.total_epsilon,
+        mechanism_name=draft.mechanism_name,
+        option_counts=draft.option_counts,
+    )
     return derived_mechanism(chosen, draft.domain, draft.answers_per_participant, 0), chosen
 
 
@@ -61,6 +65,7 @@ def derived_mechanism(
         made = chosen.mechanism(domain, answers, tasks)
     except ParameterError as error:
         member = "total_epsilon" if name is None else "mechanism_name"
+        member = member if chosen.option_counts is None else "option_counts"
         raise invalid(member, str(error)) from None
     except UNREADABLE:
         raise invalid("domain", "It must be in the format of domain.to_dict.") from None
@@ -118,6 +123,8 @@ def check_fit(method: FittingMethod, mechanism: Mechanism) -> None:
         raise invalid(
             "method", "It does not support the mechanism's reports (labels or numbers)."
         ) from None
+    if mechanism.option_counts and not method.reads_options:
+        raise invalid("method", f"{method.name} does not read options per task.")
 
 
 def check_allotment(kind: str | None, mechanism: Mechanism, method: str | None) -> None:
@@ -129,6 +136,8 @@ def check_allotment(kind: str | None, mechanism: Mechanism, method: str | None) 
         raise invalid("allotment", "With this mechanism every worker reports every task.")
     if kind != "suggested":
         return
+    if mechanism.option_counts:
+        raise invalid("allotment", "Assign tasks with their own options at random.")
     from quietcrowd.inference.registry import METHODS, usual_method
 
     chosen, _ = read_method(None if method is None else json.loads(method))

@@ -192,7 +192,7 @@ def _derive_again(
     if before is None and not change.model_fields_set & set(CHOICE):
         return parse_mechanism(row.mechanism)
     chosen = before or ChosenMechanism()
-    for name in ("total_epsilon", "mechanism_name"):
+    for name in CHOICE[1:]:
         if name in change.model_fields_set:
             chosen = evolve(chosen, **{name: getattr(change, name)})
     old = json.loads(row.mechanism)["domain"]

@@ -33,13 +33,15 @@ from quietcrowd.campaign.store.requesters import owned_campaign
 from quietcrowd.campaign.task_files import TaskUpload
 from quietcrowd.campaign.task_reading import describe
 from quietcrowd.campaign.terms.channels import parse_mechanism
+from quietcrowd.campaign.terms.options import among_options, with_options
 from quietcrowd.campaign.terms.settings import MAX_TASK_TEXT, MAX_TASKS, PREFIX
 from quietcrowd.campaign.terms.task_checks import check_no_answers
 from quietcrowd.campaign.terms.task_columns import TaskColumns
 from quietcrowd.campaign.terms.task_images import with_image_hash
 from quietcrowd.campaign.terms.tasks import READERS, TaskRow, encode_known_truths
 from quietcrowd.campaign.terms.tokens import new_id
-from quietcrowd.exceptions import FormatError
+from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.mechanisms import Mechanism
 
 router = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}/tasks", tags=["tasks"])
 
@@ -221,6 +223,9 @@ def _add(connection: Connection, campaign: Any, rows: Sequence[TaskRow]) -> Task
     mine = table.c.campaign_id == campaign.id
     before = connection.scalar(select(func.max(table.c.position)).where(mine)) or 0
     names = [row.name or str(before + place) for place, row in enumerate(rows, start=1)]
+    mechanism = parse_mechanism(campaign.mechanism)
+    if mechanism.option_counts:
+        rows = _with_options(mechanism, names, rows)
     held = set(connection.scalars(select(table.c.name).where(mine)))
     if len(set(names)) < len(names) or held & set(names):
         raise ProblemError("task-repeated", "Give every task a unique name.")
@@ -232,7 +237,6 @@ def _add(connection: Connection, campaign: Any, rows: Sequence[TaskRow]) -> Task
         raise _invalid(
             f"all tasks of a campaign together have at most {MAX_TASK_TEXT:,} characters"
         )
-    mechanism = parse_mechanism(campaign.mechanism)
     try:
         truths = encode_known_truths(mechanism.domain, rows)
         check_no_answers(mechanism.domain, rows)
@@ -255,6 +259,17 @@ def _add(connection: Connection, campaign: Any, rows: Sequence[TaskRow]) -> Task
         ],
     )
     return TaskCount(imported=len(rows), tasks=len(held) + len(names))
+
+
+def _with_options(
+    mechanism: Mechanism, names: Sequence[str], rows: Sequence[TaskRow]
+) -> list[TaskRow]:
+    try:
+        listed = with_options(rows, mechanism.domain)
+        among_options(mechanism, zip(names, (json.loads(row.data) for row in listed), strict=True))
+    except (FormatError, ParameterError) as error:
+        raise _invalid(str(error)) from None
+    return listed
 
 
 @router.get("", responses=documented("credential", "not-found"))

@@ -4,6 +4,7 @@
 
 import { byCodePoint, encoder } from "../terms/domain.js";
 import { counted } from "../terms/names.js";
+import { amongOptions } from "./options.js";
 import { sets } from "./sets.js";
 import { sharedLosses } from "./shared_losses.js";
 import { shift } from "./shift.js";
@@ -11,7 +12,7 @@ import { sketch } from "./sketch.js";
 import { table } from "./table.js";
 import { weights } from "./weights.js";
 
-const CHANNELS = Object.freeze({ table, shift, weights, sets, sketch });
+const CHANNELS = Object.freeze({ table, shift, weights, sets, sketch, options: amongOptions });
 
 /** Return the reason why a page cannot randomize by a channel; null if it can. */
 export function whyNot({ kind, solution }) {
@@ -45,7 +46,7 @@ export function draw(terms, tasks, answers, words) {
   if (stranger !== undefined) {
     throw new RangeError(`the campaign has no task ${JSON.stringify(stranger)}`);
   }
-  const encode = encoder(mechanism.domain);
+  const encode = encoder(mechanism.domain, terms.options);
   const sorted = [...tasks].sort(byCodePoint);
   const codes = sorted.map((task) => encode(task, answers.get(task) ?? null));
   if (report.kind === "sketch") {
@@ -53,7 +54,7 @@ export function draw(terms, tasks, answers, words) {
   }
   const chosen = [...sorted.keys()].filter((i) => report.every_task || codes[i] !== null);
   const own = chosen.map((i) => codes[i]);
-  const { values, bits } = kind.draw(terms, own, words);
+  const { values, bits } = kind.draw(terms, own, words, chosen.map((i) => sorted[i]));
   return {
     reports: chosen.map((place, i) => ({
       task: sorted[place],
@@ -98,6 +99,7 @@ export function assumptionsOf({ channel, report }, { answers, tasks }, say) {
   const drawn = shared && (report.every_task ? "null" : shared.kind);
   const first = {
     ...{ table: [`words.${kind}`], sets: [`words.${kind}`], weights: [`words.${kind}`] },
+    options: [`words.${kind}`],
     ...{ shift: [`noise.${kind}`], sketch: ["profile"] },
   };
   const own = shared ? [`draw.${drawn}`, `serves.${kind}`] : first[channel.kind];

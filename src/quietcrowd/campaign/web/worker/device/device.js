@@ -3,6 +3,7 @@
 import { reportsAll } from "../channels/index.js";
 import { firstFrom } from "../channels/rational.js";
 import { canonicalHash, canonicalJson } from "../terms/canonical.js";
+import { inAnyOrder } from "../terms/options.js";
 import { channelHash, lettersOf, taskQuestions } from "../terms/questions.js";
 import { askedOf, readTasks, readTerms, refuseIf } from "../terms/terms.js";
 import { fetchImages, imagesOf } from "./images.js";
@@ -397,7 +398,8 @@ export class Device {
     this.tasks = askedOf(document, all, this.terms);
     const [channel, letters] = [await channelHash(this.terms), new Map()];
     for (const { name, data } of this.tasks) {
-      letters.set(name, await Promise.all(lettersOf(name, data).map(canonicalHash)));
+      const keys = lettersOf(name, inAnyOrder(data, this.terms));
+      letters.set(name, await Promise.all(keys.map(canonicalHash)));
     }
     this.#questions = { ...(await taskQuestions(this.tasks, this.terms)), channel, letters };
     return all;

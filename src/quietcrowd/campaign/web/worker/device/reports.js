@@ -6,6 +6,7 @@ import { numbersOf } from "../channels/weights.js";
 import { canonicalJson } from "../terms/canonical.js";
 import { favouredBy, isNumbered, meaningsOf } from "../terms/meanings.js";
 import { labelText } from "../terms/names.js";
+import { isAmongOptions, withOptions } from "../terms/options.js";
 import { newId } from "./membership.js";
 import { refuseIf } from "../terms/terms.js";
 
@@ -27,7 +28,7 @@ export function toDraw({ terms, tasks, questions, known }, answers) {
 
 /** Draw reports; return the request to send, and the stored report of each question. */
 export function drawUpload({ terms, tasks, questions, known }, answers, open) {
-  const drawn = draw(terms, [...open.keys()], open, systemWords);
+  const drawn = draw(withOptions(terms, tasks), [...open.keys()], open, systemWords);
   const fresh = new Map(drawn.reports?.map(({ task, ...report }) => [task, report]));
   const { channel } = questions;
   const { meaningOf } = meaningsOf(terms);
@@ -64,7 +65,7 @@ export function knownReports(entries, origin, { channel }, terms) {
 
 /** Return reports in readable form; a list has the labels to which one without a name points. */
 export function readable(items, terms, tasks) {
-  const names = new Map(tasks.map(({ id, name }) => [id, name]));
+  const asked = new Map(tasks.map((task) => [task.id, task]));
   const { grid, participation, kind } = terms.channel;
   const { meaningOf } = meaningsOf(terms);
   const number = ({ low, step }, steps) => low + step * steps;
@@ -73,9 +74,10 @@ export function readable(items, terms, tasks) {
   const table = isNumbered(terms.channel) ? favouredBy : (label) => label;
   const sets = (labels) => labels.map(labelText).join(", ");
   const shown = { table, sets }[kind] ?? ((place) => number(own, place));
+  const option = (id, value) => asked.get(id).data.options[value];
   return items.map(({ task_id: id, value, bit }) => ({
-    task: names.get(id),
-    value: shown(meaningOf(value)),
+    task: asked.get(id).name,
+    value: isAmongOptions(terms.channel) ? option(id, value) : shown(meaningOf(value)),
     participation: bit === undefined ? null : number(participation.grid, bit),
   }));
 }

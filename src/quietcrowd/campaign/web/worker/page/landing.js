@@ -21,8 +21,9 @@ export function landing(app) {
   const { device, terms, say, count } = app;
   const { promises, answers, tasks, allotment, title, description } = terms;
   const { requester, contact, purpose = "" } = promises ?? {};
-  const labels = labelsOf(terms.mechanism.domain);
-  const isTapped = labels !== null && labels.length < SEARCHED;
+  const { mechanism, channel } = terms;
+  const choices = channel.tables?.at(-1).length ?? labelsOf(mechanism.domain)?.length;
+  const isTapped = choices < SEARCHED;
   const minutes = Math.ceil((READING + answers * (isTapped ? TAP : TYPING)) / 60);
   const kind = allotment ? ".some" : answers < tasks ? ".most" : "";
   const example = exampleOf(app);

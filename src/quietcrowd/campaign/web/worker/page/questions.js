@@ -1,7 +1,7 @@
 // Questions, one at a time; nothing is randomized or sent here.
 
-import { labelsOf } from "../terms/domain.js";
 import { imageIn } from "../terms/images.js";
+import { choicesOf, isAmongOptions } from "../terms/options.js";
 import { byId, element, filled } from "./elements.js";
 
 export const SEARCHED = 16; // answers from which on they are searched
@@ -18,9 +18,7 @@ export function spell(app, answer) {
 
 /** Return the question of a task in one line. */
 export function lineOf({ terms }, { name, data }) {
-  const ends = endsOf(terms, data).map(([column]) => column);
-  const columns = Object.entries(data).filter(([column]) => !ends.includes(column));
-  return columns.map(([, value]) => textOf(value)).join(" · ") || name;
+  return columnsOf(terms, data).map(([, value]) => textOf(value)).join(" · ") || name;
 }
 
 function textOf(value) {
@@ -31,11 +29,10 @@ export function questions(app, place, then, change) {
   const { say, terms, answers, order, asked } = app;
   const { name, data } = order[place];
   const isFull = !answers.has(name) && isFullFor(app, name);
-  const ends = endsOf(terms, data);
-  const isEnd = (column) => ends.some(([one]) => one === column);
-  const columns = Object.entries(data).filter(([column]) => !isEnd(column));
+  const [ends, columns] = [endsOf(terms, data), columnsOf(terms, data)];
+  const labels = choicesOf(terms, data);
   const field = {
-    ...{ app, name, isFull, ends, given: answers.get(name) },
+    ...{ app, name, isFull, ends, labels, given: answers.get(name) },
     give: (answer) => app.give(place, answer, then),
   };
   const answersLeft = { count: app.allowed, answers: app.count(app.allowed) };
@@ -43,7 +40,7 @@ export function questions(app, place, then, change) {
   const question = say("screen.question", { place: app.count(place + 1) });
   return {
     ...{ at: place, name: question, ...shown(app, name, columns, question), ...done(app, change) },
-    field: labelsOf(terms.mechanism.domain) ? choiceField(field) : numberField(field),
+    field: labels ? choiceField(field) : numberField(field),
     notes: [
       ...(terms.asOf ? [say("screen.as-of", { day: terms.asOf })] : []),
       ...(asked.reused.includes(name) ? [say("screen.reused.here")] : []),
@@ -74,11 +71,18 @@ export function isFullFor({ terms, answers, allowed, asked: { reused } }, name) 
 }
 
 /** Return the columns with the meaning of a scale's ends: they are named like its levels. */
-function endsOf({ mechanism: { domain } }, data) {
-  const labels = labelsOf(domain) ?? [];
+function endsOf(terms, data) {
+  const labels = choicesOf(terms, data) ?? [];
   const ends = isScale(labels) ? [labels[0], labels[labels.length - 1]] : [];
   const said = ends.map((level) => [String(level), data[level]]);
   return said.every(([, text]) => typeof text === "string") ? said : [];
+}
+
+/** Return the columns that are shown above the answers. */
+function columnsOf(terms, data) {
+  const ends = endsOf(terms, data).map(([column]) => column);
+  const below = isAmongOptions(terms.channel) ? [...ends, "options"] : ends;
+  return Object.entries(data).filter(([column]) => !below.includes(column));
 }
 
 function isScale(labels) {
@@ -104,9 +108,8 @@ function shown({ pictures }, name, columns, question) {
 }
 
 /** Return buttons of answers: one below the other, a scale, or a list to search. */
-function choiceField({ app, given, isFull, ends, give }) {
-  const labels = labelsOf(app.terms.mechanism.domain);
-  const isYes = (label) => label === true; // is first
+function choiceField({ app, given, isFull, ends, labels, give }) {
+  const isYes = (label) => label === true && !isAmongOptions(app.terms.channel); // is first
   const choices = [...labels.filter(isYes), ...labels.filter((one) => !isYes(one))];
   const isLevels = isScale(choices);
   const isSearched = choices.length >= SEARCHED;

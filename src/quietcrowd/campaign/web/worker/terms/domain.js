@@ -29,13 +29,17 @@ export function boundsOf({ kind, ...domain }) {
   return kind === "categorical" ? [NaN, NaN] : [list[0], list[list.length - 1]];
 }
 
-/** Return a function from an answer to the position of its label or its number; null stays null. */
-export function encoder(domain) {
-  const labels = labelsOf(domain);
+/**
+ * Return a function from an answer to the position of its label, or to its number; null stays null.
+ * `options` contains the labels of each task if tasks list their own.
+ */
+export function encoder(domain, options) {
+  const all = labelsOf(domain);
   return (task, answer) => {
     if (answer === null) {
       return null;
     }
+    const labels = options?.get(task) ?? all;
     const code = labels === null ? answer : labels.indexOf(answer);
     const [low, high] = labels === null ? [domain.low, domain.high] : [0, labels.length];
     if (typeof code !== "number" || !(low <= code && code <= high)) {

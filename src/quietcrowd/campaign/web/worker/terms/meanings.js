@@ -3,6 +3,7 @@
 import { membersOfSet, rankOfSet } from "../channels/sets.js";
 import { fillingPlace } from "../channels/shift.js";
 import { byCodePoint, labelsOf } from "./domain.js";
+import { isAmongOptions } from "./options.js";
 
 /** Return whether reports are numbers of columns, without names. */
 export function isNumbered({ numbered }) {
@@ -47,7 +48,8 @@ export function channelIdentity(terms) {
   const answers = labels === null ? mechanism.domain : inOrder(labels);
   const isPlace = ![null, "uniform"].includes(channel.fill);
   const fill = channel.kind === "shift" && isPlace && { fill: fillingPlace(channel) };
-  const law = channel.kind === "table" ? tableLaw(terms) : { answers, ...channel, ...fill };
+  const own = isAmongOptions(channel) ? { kind: channel.kind } : { answers, ...channel, ...fill };
+  const law = channel.kind === "table" ? tableLaw(terms) : own;
   return { law, every_task: report.every_task, shared: null };
 }
 

@@ -6,6 +6,7 @@ import { labelText } from "./names.js";
 import { byCodePoint, labelsOf } from "./domain.js";
 import { imageIn } from "./images.js";
 import { channelIdentity } from "./meanings.js";
+import { inAnyOrder, isAmongOptions, tableFor } from "./options.js";
 import confusables from "./confusables.json" with { type: "json" };
 
 // Letters from Hebrew to Sinhala, and of Japanese and Chinese.
@@ -69,11 +70,12 @@ const COUNTING = new RegExp(
 );
 
 /** Return the hash of each task's question, and the first task with it, by name. */
-export async function taskQuestions(tasks, { mechanism, asOf }) {
+export async function taskQuestions(tasks, { mechanism, channel, asOf }) {
   const [hashes, first, firsts] = [new Map(), new Map(), new Map()];
-  const same = { answers: answersOf(mechanism.domain), ...(asOf !== null && { as_of: asOf }) };
+  const [answers, day] = [answersOf(mechanism.domain), asOf !== null && { as_of: asOf }];
   for (const { name, data } of tasks) {
-    const hash = await canonicalHash({ ...alone(name, data), ...same });
+    const same = isAmongOptions(channel) ? { table: tableFor(channel, data.options) } : { answers };
+    const hash = await canonicalHash({ ...alone(name, data), ...same, ...day });
     firsts.set(hash, firsts.get(hash) ?? name);
     hashes.set(name, hash);
     first.set(name, firsts.get(hash));
@@ -98,7 +100,7 @@ export function largestGroup(tasks, terms) {
     return key;
   };
   const firsts = tasks.map(({ name, data }) => {
-    const [first, ...others] = lettersOf(name, data);
+    const [first, ...others] = lettersOf(name, inAnyOrder(data, terms));
     others.forEach((other) => parents.set(rootOf(other), rootOf(first)));
     return first;
   });

@@ -5,6 +5,7 @@ import { lossOfNamed } from "../channels/sketch_losses.js";
 import { canonicalHash, canonicalJson } from "./canonical.js";
 import { consentSentences, shortConsent } from "./consent.js";
 import { checkedDomain } from "./domain.js";
+import { haveOptions } from "./options.js";
 import { largestGroup } from "./questions.js";
 
 const MOST_TASKS = 20_000;
@@ -166,6 +167,7 @@ export async function readTasks(document, terms) {
   const areAll = tasks.length === terms.tasks && names.size === terms.tasks;
   const areSame = hash === terms.tasksHash && configHash === terms.configHash;
   refuseUnless(areAll && areSame && tasks.every(follows), "tasks");
+  refuseUnless(haveOptions(tasks, terms), "tasks");
   const found = largestGroup(tasks, terms);
   const isHidden = Math.min(found, terms.answers) > terms.linked;
   refuseUnless(!isHidden, "copies", { found, linked: terms.linked });
