@@ -45,6 +45,11 @@ MECHANISMS = {"labels": LABELS, "numbers": NUMBERS, "levels": LEVELS, "towns": T
 
 SCALE = {"1": "Not sure at all", "5": "Very sure"}
 
+HEDGES = "id,question,gold\n" + "".join(
+    f"h{place},Is there a nest in hedge {place}?,{'yes' if place == 0 else ''}\n"
+    for place in range(20)
+)
+
 CROWD = 8
 
 
@@ -57,6 +62,7 @@ class Studio:
     numbers: str
     levels: str
     towns: str
+    shares: str
     folder: Path
     end: str
 
@@ -65,9 +71,9 @@ class Studio:
         person.page.screenshot(path=self.folder / f"{name}-{self.end}.png", full_page=True)
 
 
-def campaign(desk, mechanism, scale):
+def campaign(desk, mechanism, scale, goal="truths"):
     """Return an open campaign with a song a task."""
-    made = desk.draft(mechanism, title="Birds of the town", **PROMISES)["id"]
+    made = desk.draft(mechanism, title="Birds of the town", goal=goal, **PROMISES)["id"]
     for place in range(3):
         data = {"question": f"Which bird sings in recording {place + 1}?", **scale}
         task = {"task": f"t{place}", "data": data}
@@ -81,11 +87,13 @@ def campaigns(desk):
     found = {}
     for name, mechanism in MECHANISMS.items():
         found[name] = campaign(desk, mechanism, SCALE if name == "levels" else {})
+    found["shares"] = campaign(desk, LABELS, {}, "shares")
     for place in range(CROWD):
         song = SONGS.labels[place % 3]
-        desk.worker(found["labels"]).send_all(LABELS, dict.fromkeys(("t0", "t1", "t2"), song))
+        for name in ("labels", "shares"):
+            desk.worker(found[name]).send_all(LABELS, dict.fromkeys(("t0", "t1", "t2"), song))
         desk.worker(found["numbers"]).send_all(NUMBERS, {"t0": place / 2, "t2": 10.0 - place})
-    for name in ("labels", "numbers"):
+    for name in ("labels", "numbers", "shares"):
         Inferrer(desk.server.database).infer(bytes.fromhex(found[name]))
     return found
 
@@ -265,6 +273,49 @@ def campaigns_in_studio(studio, requester):
     studio.take(requester, "studio-13-privacy")
 
 
+def new_campaign(studio, requester):
+    """Go through the five steps, with a forecast that is as good as guessing."""
+    page = requester.page
+    requester.open(studio.desk.server.url, "", studio.desk.key)
+    requester.press("New campaign")
+    requester.heading("What do you want to ask?")
+    studio.take(requester, "studio-21-new")
+    file = {"name": "hedges.csv", "mimeType": "text/csv", "buffer": HEDGES.encode()}
+    page.locator("#files").set_input_files(file)
+    use = page.get_by_role("button", name="Use these 20 questions")
+    use.wait_for()
+    studio.take(requester, "studio-22-file")
+    use.click()
+    page.get_by_text("Stored: hedges.csv.").wait_for()
+    studio.take(requester, "studio-23-questions")
+    requester.go("Next: preview", "What people will see")
+    page.frame_locator("iframe").get_by_role("button", name="Continue").wait_for()
+    studio.take(requester, "studio-24-preview")
+    requester.go("Next: people and privacy", "People and privacy")
+    page.get_by_label("How many people will answer?").fill("12")
+    page.get_by_label("How many people will answer?").blur()
+    page.get_by_text("As good as guessing", exact=True).wait_for()
+    page.locator("#curve polyline").wait_for(state="attached")
+    studio.take(requester, "studio-25-as-good-as-guessing")
+    requester.go("Next: who asks", "Who asks, and for how long")
+    studio.take(requester, "studio-26-who-asks")
+    requester.go("Next: check and open", "Check, then open")
+    page.get_by_text("With 12 people").wait_for()
+    studio.take(requester, "studio-27-check")
+
+
+def shares_and_links(studio, requester):
+    """Show the shares of a campaign with that goal, and its links."""
+    requester.open(studio.desk.server.url, studio.shares, studio.desk.key)
+    requester.page.locator(".interval").first.wait_for()
+    studio.take(requester, "studio-08-shares")
+    requester.go("Invite", "Invite people")
+    requester.press("For a trial on this computer, make them all the same")
+    requester.press("Make links")
+    requester.page.locator("#sheet-shown svg").first.wait_for()
+    studio.take(requester, "studio-10-invite")
+
+
 SCENES = (
     (WorkerInBrowser, (from_the_link_to_the_receipt, after_the_receipt)),
     (WorkerInBrowser, (other_questions,)),
@@ -272,6 +323,8 @@ SCENES = (
     (WorkerInBrowser, (not_started,)),
     (WorkerInBrowser, (saved,)),
     (RequesterInBrowser, (entrances, campaigns_in_studio)),
+    (RequesterInBrowser, (new_campaign,)),
+    (RequesterInBrowser, (shares_and_links,)),
 )
 
 

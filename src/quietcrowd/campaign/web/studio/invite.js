@@ -128,7 +128,8 @@ class Links {
   }
 
   mayLeave() {
-    return this.#isSaved || confirm("The links were not saved or printed. Leave, and lose them?");
+    this.#isSaved ||= confirm("The links were not saved or printed. Leave, and lose them?");
+    return this.#isSaved;
   }
 
   /** Revoke the links that are pasted. */
