@@ -85,5 +85,5 @@ function row([name, text, step]) {
 
 function problem({ field, message }) {
   const step = STEP_OF[field] ?? "asker";
-  return element("li", {}, `${sentence(message)} `, element("a", { href: `#${step}` }, "Change it"));
+  return element("li", {}, `${sentence(`${field.replaceAll("_", " ")}: ${message}`)} `, element("a", { href: `#${step}` }, "Change it"));
 }

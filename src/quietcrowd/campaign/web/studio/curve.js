@@ -4,10 +4,10 @@ import { byId } from "./elements.js";
 import { count, short, tableRow } from "./format.js";
 
 const [WIDTH, HEIGHT] = [560, 280];
-const EDGE = { left: 44, right: 16, top: 16, bottom: 44 };
+const EDGE = { left: 60, right: 16, top: 16, bottom: 56 };
 const STEPS = [1, 2, 2.5, 5, 10];
 const WANTED = 5; // approximate number of steps of the error axis
-const NARROW = 56; // minimum pixels between two labels of the people axis
+const NARROW = 72; // minimum pixels between two labels of the people axis
 const DIGITS = 3;
 const NAMES = { error_rate: "Wrong truths", mae: "Mean absolute error" };
 
@@ -66,7 +66,7 @@ function axes(scales, rows, inWords) {
   const levels = Array.from({ length: count_ + 1 }, (_, i) => i * scales.step);
   const lines = levels.flatMap((error) => [
     draw("line", { ...ends, y1: scales.y(error), y2: scales.y(error), class: "grid" }),
-    draw("text", { x: EDGE.left - 6, y: scales.y(error) + 4, class: "end" }, inWords(error)),
+    draw("text", { x: EDGE.left - 6, y: scales.y(error) + 5, class: "end" }, inWords(error)),
   ]);
   let last = -Infinity;
   const apart = rows.filter((row) => {
@@ -75,7 +75,7 @@ function axes(scales, rows, inWords) {
     return isApart;
   });
   const sizes = apart.map((row) =>
-    draw("text", { x: scales.x(row.workers), y: HEIGHT - EDGE.bottom + 18, class: "middle" }, count(row.workers)),
+    draw("text", { x: scales.x(row.workers), y: HEIGHT - EDGE.bottom + 22, class: "middle" }, count(row.workers)),
   );
   const name = draw("text", { x: (WIDTH + EDGE.left) / 2, y: HEIGHT - 6, class: "middle" }, "people");
   return [...lines, ...sizes, name];
