@@ -46,14 +46,7 @@ from quietcrowd.mechanisms import Mechanism
 router = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}/tasks", tags=["tasks"])
 
 _POSITION = 8
-_ANY_BODY: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "description": "A file of tasks in any format, whatever its media type.",
-        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
-    }
-}
-_BODY = {
+_BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
         "content": {
@@ -70,6 +63,16 @@ _BODY = {
                 "schema": {"type": "string"},
                 "example": '{"task": "t1", "data": {"question": "Is it a bird?"}}\n',
             },
+        },
+    }
+}
+_ANY_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "description": "A file of tasks in any format, whatever its media type.",
+        "content": {
+            **_BODY["requestBody"]["content"],
+            "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
         },
     }
 }
