@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sqlalchemy import update
 from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.people import YES_NO, check_problem
 
@@ -10,6 +11,7 @@ import quietcrowd as qc
 from quietcrowd.campaign.results import estimates, results
 from quietcrowd.campaign.results.inference_process import Inferrer
 from quietcrowd.campaign.results.large_campaigns import LargeCampaigns
+from quietcrowd.campaign.store import tables
 from quietcrowd.survey import estimate_means, estimate_shares
 
 BIRDS = qc.Categorical(["crow", "robin", "wren"])
@@ -178,3 +180,27 @@ def test_where_shares_are_the_goal_no_truth_is_shown(desk, told):
     desk.client.get(f"{url}/results/truths").raise_for_status()
     second = desk.client.get(f"{url}/estimates")
     assert (second.json()["goal"], second.headers["etag"] == first) == ("truths", False)
+
+
+@pytest.mark.parametrize("least", [1, 2])
+def test_results_of_an_older_server_get_estimates(server, desk, least):
+    """Although a release has one inference, which is not repeated."""
+    mechanism = MADE["labels"]
+    campaign = desk.campaign(mechanism, join_mode="open", at_least=least)
+    for _ in range(2):
+        desk.worker(campaign).send_all(mechanism, {"t0": "crow"})
+    mine, url = bytes.fromhex(campaign), f"/campaigns/{campaign}/estimates"
+    Inferrer(server.database).infer(mine)
+    before = desk.client.get(url).raise_for_status()
+    with server.database.write() as connection:
+        held = tables.inference
+        connection.execute(
+            update(held).where(held.c.campaign_id == mine).values(estimates_etag=None)
+        )
+    check_problem(desk.client.get(url), 409, "no-results")
+    with server.database.read() as connection:
+        assert mine in results.outdated_campaigns(connection)
+    Inferrer(server.database).infer(mine)
+    assert desk.client.get(url).content == before.content
+    with server.database.read() as connection:
+        assert mine not in results.outdated_campaigns(connection)

@@ -4,6 +4,7 @@ import json
 
 import pandas as pd
 import pytest
+from tests.campaign.promises import WORDS
 
 import quietcrowd as qc
 from quietcrowd.campaign.results import results
@@ -74,3 +75,18 @@ def test_a_campaign_without_reports_says_when_there_are_some(run, at_desk):
     refused = run("campaign", "results", at_desk.campaign(at_least=5), "--shares")
     assert refused[0] == 2
     assert "5 more workers" in " ".join(refused[2].split())
+
+
+def test_a_campaign_is_created_for_shares(run, at_desk, tmp_path):
+    file = tmp_path / "birds.xlsx"
+    pd.DataFrame({"question": ["A?", "B?"], "gold": ["yes", None]}).to_excel(file, index=False)
+    words = ("Birds", "--tasks", file, "--labels", "no,yes", *WORDS, "--goal", "shares")
+    status, output, errors = run("campaign", "create", *words)
+    assert status == 0, errors
+    url = f"/campaigns/{output.strip()}"
+    assert at_desk.client.get(url).json()["goal"] == "shares"
+    items = at_desk.client.get(f"{url}/tasks").json()["items"]
+    assert [(one["data"], one["gold"]) for one in items] == [
+        ({"question": "A?"}, "yes"),
+        ({"question": "B?"}, None),
+    ]

@@ -1,10 +1,13 @@
 """Drafts whose mechanism follows from the possible answers and the loss of a person."""
 
+from typing import get_args
+
 import pytest
 from tests.campaign.people import YES_NO, check_problem
 from tests.campaign.promises import PROMISES
 
 import quietcrowd as qc
+from quietcrowd.campaign.protocol.fields import MechanismName
 from quietcrowd.inference import GTM
 from quietcrowd.mechanisms import Mechanism
 
@@ -156,3 +159,8 @@ def test_the_goal_can_change_at_any_time(desk):
     tag = {"If-Match": first.headers["etag"]}
     assert desk.client.patch(url, json={"goal": "truths"}, headers=tag).json()["goal"] == "truths"
     assert "goal" not in desk.client.get(f"/public/campaigns/{campaign}").json()["config"]
+
+
+def test_the_names_in_requests_are_those_that_plans_list(desk):
+    limits = desk.client.get("/plans").json()
+    assert list(get_args(MechanismName)) == [*limits["labels"], *limits["numbers"]]
