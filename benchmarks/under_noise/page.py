@@ -8,8 +8,8 @@ HEAD = """\
 
 This page compares `{subject}` with the other methods of the library, with an oracle that knows \
 the distribution of the workers, and with the best constant guess according to the known truths. \
-`make bench` writes it in {minutes:.0f} minutes ({machine}, Python {python}). The same seeds give \
-the same numbers.
+`make bench` writes it in {minutes:.0f} minutes of processor time ({machine}, Python {python}). \
+The same seeds give the same numbers.
 
 - **Errors.** All methods use the same reports. Numbers are means over runs and over tasks with \
 known truths. A run samples new noise or, for simulated crowds, a new crowd.
