@@ -9,6 +9,12 @@ from typing import Any, Literal, TypeAlias, TypedDict
 from attrs import evolve
 
 from quietcrowd.campaign.task_files import TaskUpload
+from quietcrowd.campaign.terms.options import (
+    counts_in,
+    domain_of_options,
+    have_options,
+    with_options,
+)
 from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.campaign.terms.task_checks import answer_columns, check_no_answers
 from quietcrowd.campaign.terms.task_columns import GOLD, TaskColumns, is_known_truth
@@ -40,6 +46,7 @@ class Reading(TypedDict):
     tasks: int
     first: list[dict[str, Any]]
     domain: dict[str, Any] | None
+    option_counts: list[int] | None
     notes: list[str]
 
 
@@ -59,11 +66,17 @@ def describe(upload: TaskUpload, columns: TaskColumns, domain: Domain) -> Readin
             f"{_listed(flagged)}. Select a column to show it to workers."
         )
     rows: list[TaskRow] = []
+    counts: list[int] | None = None
     try:
         rows = upload.rows(columns)
+        if have_options(rows):
+            proposed = domain_of_options(rows)
+            rows = with_options(rows, proposed)
+            counts = counts_in(rows)
         check_no_answers(proposed or domain, rows)
         notes += _about_names(rows)
-    except FormatError as error:
+    except (FormatError, ParameterError) as error:
+        rows = []
         notes.append(f"{str(error)[:1].upper()}{str(error)[1:].rstrip('.')}.")
     shown = {name for row in rows for name in json.loads(row.data)}
     return {
@@ -83,6 +96,7 @@ def describe(upload: TaskUpload, columns: TaskColumns, domain: Domain) -> Readin
             for place, row in enumerate(rows[:_EXAMPLES], start=1)
         ],
         "domain": None if proposed is None else proposed.to_dict(),
+        "option_counts": counts,
         "notes": notes,
     }
 

@@ -281,7 +281,11 @@ class FileReading(BaseModel):
     )
     domain: JsonObject | None = Field(
         description="Possible answers that known truths or a column of answers suggest, in the "
-        "format of `Domain.to_dict`."
+        "format of `Domain.to_dict`; with a column `options`, all of them."
+    )
+    option_counts: list[int] | None = Field(
+        description="Different numbers of options, if each task lists its own in a column "
+        "`options`: set them with `domain` before the tasks are added."
     )
     notes: list[str] = Field(description="Sentences for the requester.")
 

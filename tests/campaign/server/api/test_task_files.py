@@ -236,3 +236,18 @@ def test_what_is_no_image_is_refused(desk, draft, name):
     sent = desk.client.post(f"{draft[0]}/images", content=NO_IMAGES[name])
     assert sent.status_code in (415, 422)
     assert all(kind in PICTURES for kind in ("image/png", "image/jpeg", "image/webp"))
+
+
+def test_options_of_tasks_suggest_what_the_draft_needs(desk, draft):
+    url, read, add = draft
+    content = b"q,options,gold\nCapital?,Rome|Oslo|Bern,Oslo\nRiver?,Po|Rhine,\n"
+    found = read(content).json()
+    labels = ["Rome", "Oslo", "Bern", "Po", "Rhine"]
+    assert (found["domain"]["labels"], found["option_counts"]) == (labels, [2, 3])
+    assert found["first"][1]["data"] == {"q": "River?", "options": ["Po", "Rhine"]}
+    change = {name: found[name] for name in ("domain", "option_counts")}
+    tag = {"If-Match": desk.client.get(url).headers["etag"]}
+    desk.client.patch(url, json=change, headers=tag).raise_for_status()
+    add(content).raise_for_status()
+    desk.client.post(f"{url}/open").raise_for_status()
+    assert read(b"q,options\nx,\ny,a|a\n").status_code == 409
