@@ -63,7 +63,12 @@ class App {
 
   /** Change the campaign while its requester goes on, and show a refusal. */
   change(changes) {
-    return this.save(changes).catch((error) => this.#tellOf(error));
+    return this.report(this.save(changes));
+  }
+
+  /** Show the refusal of something that other actions need not wait for. */
+  report(promise) {
+    return promise.catch((error) => this.#tellOf(error));
   }
 
   /** Change the campaign, one change after the other. */

@@ -32,7 +32,7 @@ function ready(app, reader) {
     one.addEventListener("change", () => app.change({ goal: one.dataset.goal }));
   }
   domainForm(campaign.domain, (domain) => app.change({ domain }));
-  const take = (files) => app.attempt(() => reader.take([...files]));
+  const take = (files) => app.report(reader.take([...files]));
   byId("files").addEventListener("change", ({ target }) => take(target.files));
   const zone = byId("drop-zone");
   const over = (isOver) => (event) => {
@@ -45,7 +45,7 @@ function ready(app, reader) {
     over(false)(event);
     take(event.dataTransfer.files);
   });
-  app.attempt(() => reader.showTasks());
+  app.report(reader.showTasks());
 }
 
 /** A file of questions, from its choice until its questions are in the campaign. */
