@@ -31,6 +31,13 @@ export class Device {
   mayKeepDrafts = false;
   keepsDrafts = false;
   receipt = null;
+  isOther = async () => false; // from here on: nothing is stored
+  drafts = () => new Map();
+  setKeepsDrafts = async () => {};
+  keepDrafts = async () => {};
+  dropDrafts = async () => {};
+  persist = () => {};
+  ledgerText = async () => "[]\n";
   #budget = null;
   #given;
   #english;
@@ -59,10 +66,6 @@ export class Device {
     this.state = "joined";
   }
 
-  async isOther() {
-    return false;
-  }
-
   async spending(count) {
     const { epsilon, workerEpsilon } = this.terms.guarantee;
     const all = Math.min(workerEpsilon, count * epsilon);
@@ -77,22 +80,6 @@ export class Device {
 
   async setBudget(budget) {
     this.#budget = budget;
-  }
-
-  async setKeepsDrafts() {}
-
-  async keepDrafts() {}
-
-  async dropDrafts() {}
-
-  drafts() {
-    return new Map();
-  }
-
-  persist() {}
-
-  async ledgerText() {
-    return "[]\n";
   }
 
   async commit(answers) {

@@ -33,11 +33,7 @@ export function act(app) {
     kept: days === null ? "" : `The server deletes all data of workers ${count(days)} days after the closing.`,
     later: isOpen && least > 1 ? "Reports are available after the campaign closes." : "",
     day: day ?? "",
-    close: async () => {
-      if (await closeCampaign(app)) {
-        app.visit("#results");
-      }
-    },
+    close: async () => (await closeCampaign(app)) && app.visit("#results"),
     setDay: async () => {
       await app.save({ closes_on: byId("field-closes_on").value || null });
       say(byId("act-told"), "The closing date is saved.");
@@ -45,10 +41,6 @@ export function act(app) {
     exclude: forWorker("excluded", (...one) => setExcluded(...one, true), "The exclusion is stored."),
     erase: forWorker("erased", eraseWorker, "Erased, if the campaign had this worker."),
     copy: async () => app.visit((await app.api.post("copy")).id),
-    remove: async () => {
-      if (await deleteCampaign(app)) {
-        app.visit("./");
-      }
-    },
+    remove: async () => (await deleteCampaign(app)) && app.visit("./"),
   };
 }

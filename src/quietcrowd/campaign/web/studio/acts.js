@@ -8,28 +8,34 @@ const later = ({ at_least: least, state }) =>
     ? " This takes effect with the next release or the closing, because results in between would reveal withdrawals."
     : " The results follow shortly.";
 
+/** Ask, and act if the requester agrees; return whether they do. */
+async function afterAsking(question, act) {
+  const isAgreed = await ask(question);
+  await (isAgreed && act());
+  return isAgreed;
+}
+
 /** Exclude a worker from results, or include it again; return whether the requester agrees. */
 export async function setExcluded(app, worker, isExcluded) {
   const says = isExcluded
     ? `The results of “${app.campaign.title}” will use no reports of ${worker}. Nothing is deleted, and you can include the worker again.`
     : `The results of “${app.campaign.title}” will use the reports of ${worker} again.`;
-  const isAgreed = await ask({
+  const question = {
     heading: isExcluded ? "Exclude from results?" : "Include in results?",
     ...{ says: says + later(app.campaign), button: isExcluded ? "Exclude" : "Include" },
-  });
-  await (isAgreed && app.api.json(`excluded/${worker}`, { method: isExcluded ? "PUT" : "DELETE" }));
-  return isAgreed;
+  };
+  const method = isExcluded ? "PUT" : "DELETE";
+  return afterAsking(question, () => app.api.json(`excluded/${worker}`, { method }));
 }
 
 /** Delete all that a worker sent, permanently. */
 export async function eraseWorker(app, worker) {
-  const isAgreed = await ask({
+  const question = {
     heading: "Erase a worker?",
     says: `Everything that ${worker} sent to “${app.campaign.title}” is deleted permanently, and the worker cannot join again. Do this if the worker asks for it. The page does not say whether the campaign has this worker.`,
     ...{ button: "Erase", typed: worker, label: "Type the pseudonym again", isRisky: true },
-  });
-  await (isAgreed && app.api.delete(`workers/${worker}`));
-  return isAgreed;
+  };
+  return afterAsking(question, () => app.api.delete(`workers/${worker}`));
 }
 
 /** Close a campaign: nobody can join or send from then on. */
@@ -37,13 +43,12 @@ export async function closeCampaign(app) {
   const { at_least: least, title, retention_days: days } = app.campaign;
   const waiting = least > 1 ? ` Up to ${count(least - 1)} who wait for a release are never shown.` : "";
   const deleted = days === null ? "" : ` All data of workers is deleted ${count(days)} days later.`;
-  const isAgreed = await ask({
+  const question = {
     heading: "Close the campaign?",
     says: `No one can join or send to “${title}” any longer.${waiting}${deleted} This cannot be undone.`,
     button: "Close the campaign",
-  });
-  await (isAgreed && app.api.post("close"));
-  return isAgreed;
+  };
+  return afterAsking(question, () => app.api.post("close"));
 }
 
 /** Delete a campaign with all its data. */
@@ -51,23 +56,21 @@ export async function deleteCampaign(app) {
   const { title, state } = app.campaign;
   const isDraft = state === "draft";
   const all = isDraft ? "its questions and pictures" : "its questions, results, reports and links";
-  const isAgreed = await ask({
+  const question = {
     heading: isDraft ? "Delete the draft?" : "Delete the campaign?",
     says: `“${title}” is deleted permanently with ${all}. This cannot be undone.`,
     ...(isDraft ? {} : { typed: title, label: "Type its title to confirm" }),
     ...{ button: "Delete", isRisky: true },
-  });
-  await (isAgreed && app.api.delete(""));
-  return isAgreed;
+  };
+  return afterAsking(question, () => app.api.delete(""));
 }
 
 /** Revoke all links with which nobody has sent yet. */
 export async function revokeLinks(app) {
-  const isAgreed = await ask({
+  const question = {
     heading: "Revoke all unused links?",
     says: `No one can join or send to “${app.campaign.title}” with a link that was made until now. Reports that were sent stay.`,
     ...{ button: "Revoke all", isRisky: true },
-  });
-  await (isAgreed && app.api.delete("invites"));
-  return isAgreed;
+  };
+  return afterAsking(question, () => app.api.delete("invites"));
 }

@@ -7,12 +7,11 @@ const TOO_OFTEN = 429;
 const PAGE = 200; // rows that are asked for at once
 const PAUSE = 1_000;
 
-/** A rejected request: its status, the problem's name, message and broken rules. */
+/** A rejected request: its status, message and broken rules. */
 export class Refusal extends Error {
-  constructor(status, message, { type = "", errors = [] } = {}) {
+  constructor(status, message, { errors = [] } = {}) {
     super(message);
     this.status = status;
-    this.kind = type.split(":").at(-1);
     this.errors = errors;
   }
 }

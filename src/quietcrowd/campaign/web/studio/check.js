@@ -42,10 +42,7 @@ export async function check(app) {
         forecast(app, readiness, ends.signal);
       }
     },
-    leave: () => {
-      ends.abort();
-      return true;
-    },
+    leave: () => ends.abort(),
   };
 }
 

@@ -60,11 +60,8 @@ export function measured(number, error) {
 
 /** Format a privacy loss, rounded up so that “at most” is true; null is unlimited. */
 export function loss(epsilon) {
-  if (epsilon === null) {
-    return "no limit";
-  }
-  if (epsilon === 0) {
-    return "0";
+  if (!epsilon) {
+    return epsilon === null ? "no limit" : "0";
   }
   const step = 10 ** (Math.floor(Math.log10(epsilon)) + 1 - LOSS_DIGITS);
   return short(Math.ceil((epsilon * (1 - DUST)) / step) * step, LOSS_DIGITS);

@@ -23,11 +23,6 @@ export async function showFunnel(app, campaign) {
 }
 
 function card(name, number, note) {
-  return element(
-    "div",
-    {},
-    element("dt", {}, name),
-    element("dd", { class: "big" }, number),
-    element("dd", { class: "quiet" }, note),
-  );
+  const told = [element("dd", { class: "big" }, number), element("dd", { class: "quiet" }, note)];
+  return element("div", {}, element("dt", {}, name), ...told);
 }

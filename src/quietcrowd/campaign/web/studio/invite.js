@@ -94,7 +94,10 @@ class Links {
     byId("sheet-card").hidden = shown.length === 0;
   }
 
-  #take(fragments) {
+  /** Let the server make links, and take them. */
+  async #order(path, wanted) {
+    const local = this.#server.local ? { local: true } : {};
+    const { fragments } = await this.#app.api.post(path, { ...wanted, ...local });
     this.#made.push(...fragments.map((path) => this.#server.address + path));
     this.#isSaved = false;
     this.#show();
@@ -107,9 +110,7 @@ class Links {
       byId("count").focus();
       return;
     }
-    const local = this.#server.local ? { local: true } : {};
-    const { fragments } = await this.#app.api.post("invites", { count: wanted, ...local });
-    this.#take(fragments);
+    await this.#order("invites", { count: wanted });
     this.told(`${counted(wanted, "link")} made. Save or print them now: they are not shown again.`);
     byId("save-links").focus();
   }
@@ -154,10 +155,8 @@ class Links {
         ...{ button: "Replace", isRisky: true },
       }));
     if (isAgreed) {
-      const local = this.#server.local ? { local: true } : {};
-      const { fragments } = await this.#app.api.post("invites/replace", { invite: token, ...local });
+      await this.#order("invites/replace", { invite: token });
       byId("replaced").value = "";
-      this.#take(fragments);
       this.told("The link is replaced. Save the new one now.");
     }
   }

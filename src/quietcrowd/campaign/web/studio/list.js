@@ -1,9 +1,8 @@
 // All campaigns of a requester.
 
 import { count, counted, loss } from "./format.js";
-import { DataTable } from "./table.js";
+import { DataTable, words } from "./table.js";
 
-const words = new Intl.Collator("en", { numeric: true });
 const YES_NO = { kind: "categorical", labels: ["yes", "no"] };
 const FIRST_TITLE = "New campaign";
 

@@ -5,7 +5,7 @@ import { Api, openLink, Refusal } from "./api.js";
 import { asker } from "./asker.js";
 import { check } from "./check.js";
 import { isKey, takeFragment } from "./credentials.js";
-import { byId, filled } from "./elements.js";
+import { byId, filled, Page } from "./elements.js";
 import { say, sentence } from "./format.js";
 import { invite } from "./invite.js";
 import { list } from "./list.js";
@@ -28,7 +28,7 @@ const KEY_IN_ADDRESS =
 const UNREACHED = "The server cannot be reached.";
 
 /** State shared by all screens: the API, and the campaign that is shown. */
-class App {
+class App extends Page {
   requester = null; // the API with a key; null without one
   api = null; // of the campaign; null for the list
   campaign = null; // as read last
@@ -36,10 +36,9 @@ class App {
   plans = new Plans(this);
   #id = null; // of the campaign that `api` is of
   #screen = null;
-  #leave = null; // asks whether the screen may be left; null if it may
+  #leave = null; // is called before the screen is left; returns false if it must not be
   #timer = 0;
   #turn = 0;
-  #isBusy = false;
   #saving = Promise.resolve();
 
   filled(name, values) {
@@ -68,7 +67,7 @@ class App {
 
   /** Show the refusal of something that other actions need not wait for. */
   report(promise) {
-    return promise.catch((error) => this.#tellOf(error));
+    return promise.catch((error) => this.refused(error));
   }
 
   /** Change the campaign, one change after the other. */
@@ -90,29 +89,7 @@ class App {
     return this.#saving;
   }
 
-  /** Run one action of the requester at a time, and show its refusal. */
-  async attempt(action) {
-    if (this.#isBusy) {
-      return;
-    }
-    this.#isBusy = true;
-    this.tell("");
-    try {
-      await action();
-    } catch (error) {
-      this.#tellOf(error);
-    } finally {
-      this.#isBusy = false;
-    }
-  }
-
-  /** Show an error at the top of the page. */
-  tell(message) {
-    say(byId("alert"), message);
-    message && byId("alert").scrollIntoView({ block: "nearest" });
-  }
-
-  #tellOf(error) {
+  refused(error) {
     if (!(error instanceof Refusal)) {
       this.tell(`${UNREACHED} Try again.`);
     } else if (error.status === 401) {
@@ -130,7 +107,7 @@ class App {
     const saving = this.#saving;
     this.#saving = Promise.resolve(); // a rejected change stops the requester once
     const isStored = await saving.then(() => true, () => false);
-    if (isStored && (this.#leave === null || this.#leave())) {
+    if (isStored && this.#leave?.() !== false) {
       history.pushState(null, "", address);
       this.go();
     }
@@ -229,13 +206,9 @@ class App {
       await step();
       return true;
     } catch (error) {
-      if (turn !== this.#turn) {
-        return false;
-      }
-      const isFinal = error instanceof Refusal && FINAL.has(error.status);
-      if (isFinal) {
+      if (turn === this.#turn && FINAL.has(error.status)) {
         this.signOut(error.message);
-      } else {
+      } else if (turn === this.#turn) {
         const told = error instanceof Refusal ? error.message : UNREACHED;
         say(byId("connection"), `${told} Trying again.`);
       }
@@ -264,14 +237,13 @@ class App {
   #signIn() {
     const key = byId("key").value.trim();
     byId("key").value = "";
-    if (!isKey(key)) {
-      say(byId("key-error"), "This is not a key of a requester.");
+    say(byId("key-error"), isKey(key) ? "" : "This is not a key of a requester.");
+    if (isKey(key)) {
+      this.requester = new Api(key);
+      this.go();
+    } else {
       byId("key").focus();
-      return;
     }
-    say(byId("key-error"), "");
-    this.requester = new Api(key);
-    this.go();
   }
 
   /** Open a link that works once. */

@@ -89,7 +89,6 @@ function show(app) {
 /** The verdict on the present settings, ways out of a bad one, and the curve; made anew on change. */
 class Forecast {
   #app;
-  #plans;
   #curve = null;
   #ends = new AbortController();
   #timer = 0;
@@ -97,7 +96,6 @@ class Forecast {
 
   constructor(app) {
     this.#app = app;
-    this.#plans = app.plans;
   }
 
   start() {
@@ -119,7 +117,6 @@ class Forecast {
   stop() {
     clearTimeout(this.#timer);
     this.#ends.abort();
-    return true;
   }
 
   async #make() {
@@ -135,13 +132,13 @@ class Forecast {
     say(byId("verdict-title"), "Simulating");
     say(byId("verdict-text"), "The server simulates campaigns with your settings. It takes some seconds.");
     try {
-      const row = await this.#plans.row(expected, signal);
+      const row = await this.#app.plans.row(expected, signal);
       this.#tell(row);
       if (row.useless) {
         const apply = (people, changes) => this.#apply(people, changes);
         await ways(this.#app, { row, expected, signal, apply });
       }
-      this.#curve.show(await this.#plans.curve(expected, signal), expected);
+      this.#curve.show(await this.#app.plans.curve(expected, signal), expected);
     } catch (error) {
       if (!signal.aborted) {
         say(byId("verdict-title"), "No forecast");

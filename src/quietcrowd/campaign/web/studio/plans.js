@@ -1,6 +1,5 @@
 // Orders for the planner: the expected result of a campaign, by simulation on the server.
 
-import { Refusal } from "./api.js";
 import { plannedDomain } from "./domain.js";
 
 const SIZES = [1 / 4, 1 / 2, 1, 2, 4, 8, 16]; // multiples of the number of people, for the curve
@@ -50,7 +49,7 @@ export class Plans {
       const { rows } = await this.#plan({ ...this.order([people]), ...changes, least: what }, signal);
       return rows[0];
     } catch (error) {
-      if (error instanceof Refusal && error.errors.some(({ pointer }) => pointer === "/least")) {
+      if (error.errors?.some(({ pointer }) => pointer === "/least")) {
         return null;
       }
       throw error;

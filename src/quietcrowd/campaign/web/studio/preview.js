@@ -32,10 +32,7 @@ export async function preview(app) {
     frame = element("iframe", { ...attributes, src: source.href });
     byId("frame").replaceChildren(frame);
   };
-  const leave = () => {
-    removeEventListener("message", answer);
-    return true;
-  };
+  const leave = () => removeEventListener("message", answer);
   return { again: start, shown: true, notes: notesOn(given), ready: start, leave };
 }
 

@@ -68,7 +68,7 @@ function sharesView(app, latest, questions) {
   return {
     path: "estimates",
     parts: app.filled("results-shares", { shares: [shares.part], table }),
-    showAgain: () => shares.showAgain(),
+    showAgain: () => shares.fill(),
     show: async (found) => {
       loaded = found && (await latest.rows("estimates", found));
       byId("download-shares").disabled = loaded === null;

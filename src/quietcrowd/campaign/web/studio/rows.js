@@ -27,7 +27,7 @@ export class Results {
       this.#etag = response.headers.get("ETag");
       return results;
     } catch (error) {
-      if (error instanceof Refusal && error.status === CONFLICT) {
+      if (error.status === CONFLICT) {
         this.#etag = null;
         return null;
       }
@@ -38,28 +38,23 @@ export class Results {
   /** Return rows of a kind, with their first page, which may have been read before. */
   async rows(path, first = null) {
     const loaded = new LoadedRows(this, path);
-    try {
-      loaded.add(first ?? (await this.page(path, null)));
-    } catch (error) {
-      this.forget();
-      throw error;
-    }
+    loaded.add(first ?? (await this.page(path, null)));
     return loaded;
   }
 
-  /** Return a page of rows; throw Refusal if the results have changed. */
+  /** Return a page of rows. If that fails, or results have changed, the next ones count as new. */
   async page(path, cursor) {
     const query = cursor === null ? "" : `?cursor=${encodeURIComponent(cursor)}`;
-    const response = await this.#api.fetch(path + query);
-    if (response.headers.get("ETag") !== this.#etag) {
-      throw new Refusal(CONFLICT, "The results have changed.");
+    try {
+      const response = await this.#api.fetch(path + query);
+      if (response.headers.get("ETag") !== this.#etag) {
+        throw new Refusal(CONFLICT, "The results have changed.");
+      }
+      return await response.json();
+    } catch (error) {
+      this.#etag = null;
+      throw error;
     }
-    return response.json();
-  }
-
-  /** Treat the next results as new. */
-  forget() {
-    this.#etag = null;
   }
 }
 
@@ -87,11 +82,11 @@ class LoadedRows {
   async loadMore() {
     this.#loading ??= this.#results.page(this.#path, this.#cursor).then(
       (page) => this.add(page),
-      () => this.#results.forget(),
+      () => false,
     );
-    const done = await this.#loading;
+    const isLoaded = await this.#loading;
     this.#loading = null;
-    return done === true;
+    return isLoaded;
   }
 }
 

@@ -1,67 +1,35 @@
 // Estimated shares, means and histograms with their intervals: bars, with the numbers as text.
 
 import { byId, element } from "./elements.js";
-import { loadAll } from "./rows.js";
 import { count, counted, percent, say, sentence, short, tableRow } from "./format.js";
+import { loadAll } from "./rows.js";
+import { SearchedList } from "./searched.js";
 
-const FIRST = 20;
+const FURTHER = 20; // questions that are shown at once
 const DIGITS = 3;
 const inPercent = (share) => 100 * Math.min(1, Math.max(0, share));
 const points = (share) => String(Math.round(inPercent(share)));
 
-/** The questions with their estimates, in their order; a search and more on demand. */
-export class Shares {
+/** The questions with their estimates, in their order. */
+export class Shares extends SearchedList {
   #questions;
   #estimates = null;
-  #loaded = { rows: [], complete: true };
-  #most = FIRST;
-  part = byId("share-list").content.firstElementChild.cloneNode(true);
 
   constructor(questions) {
+    super("share-list", FURTHER);
     this.#questions = questions;
-    this.#search.addEventListener("input", () => this.#find());
-    this.#more.addEventListener("click", () => this.#showMore());
-  }
-
-  get #search() {
-    return this.part.querySelector("input");
-  }
-
-  get #more() {
-    return this.part.lastElementChild;
   }
 
   show(estimates, loaded) {
-    [this.#estimates, this.#loaded] = [estimates, loaded ?? { rows: [], complete: true }];
-    this.#find();
+    [this.#estimates, this.source] = [estimates, loaded ?? { rows: [], complete: true }];
+    this.find();
   }
 
-  showAgain() {
-    const wanted = this.#search.value.trim().toLowerCase();
-    const found = this.#grouped().filter(([task]) => this.#name(task).toLowerCase().includes(wanted));
-    const shown = found.slice(0, this.#most);
+  fill() {
+    const shown = this.first(this.#grouped(), ([task]) => this.#name(task));
     const items = shown.map(([task, rows]) => this.#question(task, rows));
     this.part.querySelector("ul").replaceChildren(...items);
-    const left = found.length - shown.length;
-    this.#more.hidden = left === 0 && this.#loaded.complete;
-    this.#search.parentElement.hidden = this.#loaded.complete && found.length <= FIRST && !wanted;
     say(this.part.querySelector("[role=status]"), this.#note());
-  }
-
-  /** Show the questions that contain the searched text; load all for it. */
-  async #find() {
-    const [wanted, loaded] = [this.#search.value, this.#loaded];
-    const isWanted = () => wanted && wanted === this.#search.value && loaded === this.#loaded;
-    this.showAgain();
-    await loadAll(loaded, isWanted, () => this.showAgain());
-  }
-
-  async #showMore() {
-    this.#most += FIRST;
-    if (!this.#loaded.complete) {
-      await this.#loaded.loadMore();
-    }
-    this.showAgain();
   }
 
   #note() {
@@ -81,7 +49,7 @@ export class Shares {
   /** Return the rows of each task: one per label, or one with a mean. */
   #grouped() {
     const found = new Map();
-    for (const estimate of this.#loaded.rows) {
+    for (const estimate of this.source.rows) {
       found.set(estimate.task, [...(found.get(estimate.task) ?? []), estimate]);
     }
     return [...found];

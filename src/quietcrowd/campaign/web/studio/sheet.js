@@ -9,13 +9,9 @@ export function sheetOf({ title, closes_on: day, join_mode: mode }, links, all =
   const until = day === null ? "" : `, until ${day}`;
   return links.map((link, i) => {
     const told = mode === "open" ? "for everyone" : `${count(i + 1)} of ${count(all)}, for one person`;
-    return element(
-      "figure",
-      {},
-      element("b", { dir: "auto" }, title),
-      qrCode(link, `QR code ${count(i + 1)}`),
-      element("figcaption", {}, told + until),
-    );
+    const code = qrCode(link, `QR code ${count(i + 1)}`);
+    const caption = element("figcaption", {}, told + until);
+    return element("figure", {}, element("b", { dir: "auto" }, title), code, caption);
   });
 }
 

@@ -41,10 +41,8 @@ export class Questions {
 /** Return the question of a task; a long text is cut between words. */
 export function questionOf(data) {
   const cells = Object.entries(data).map(([name, value]) => [name, cellText(value)]);
-  if (cells.length === 1) {
-    return cut(cells[0][1]);
-  }
-  return cut(cells.map(([name, text]) => `${name}: ${text}`).join(" · "));
+  const named = ([name, text]) => (cells.length === 1 ? text : `${name}: ${text}`);
+  return cut(cells.map(named).join(" · "));
 }
 
 function cellText(value) {

@@ -38,7 +38,7 @@ export class Truths {
     say(byId("truths-none"), truths.length ? "" : results === null ? none : "None.");
     if (truths.length) {
       const columns = labels ? this.#labelColumns() : this.#numberColumns(truths);
-      const keep = labels && byId("undecided").checked ? isUndecided : null;
+      const keep = labels && byId("undecided").checked ? isUndecided : undefined;
       const note = () => this.#note(results, this.#latest[1], labels);
       this.#table.show(columns, this.#latest[1], { keep, note });
     }

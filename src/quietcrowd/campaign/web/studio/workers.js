@@ -27,13 +27,12 @@ export class Workers {
     const { items } = await this.#app.api.json("excluded");
     this.#states = new Map(items.map(({ worker, state }) => [worker, state]));
     const rest = excluded.map((worker) => ({ worker, reports: null }));
-    const source = results && withExcluded(loaded, rest);
-    const isEmpty = !source?.rows.length;
+    const isEmpty = !(loaded?.rows.length || rest.length);
     this.part.hidden = isEmpty;
     say(byId("workers-none"), isEmpty ? "None." : "");
     if (!isEmpty) {
       const note = () => this.#note(results, loaded);
-      this.#table.show(this.#columns(loaded.rows, results, loaded), source, { note });
+      this.#table.show(this.#columns(loaded.rows, results, loaded), loaded, { rest, note });
     }
   }
 
@@ -97,19 +96,6 @@ export class Workers {
         : "Bars are shares of the largest weight.";
     return `${count(results.workers)} workers, by pseudonym.${partly(loaded)}${left} ${quality}`;
   }
-}
-
-/** Return loaded rows, followed by workers without reports. */
-function withExcluded(loaded, rest) {
-  return {
-    get rows() {
-      return [...loaded.rows, ...rest];
-    },
-    get complete() {
-      return loaded.complete;
-    },
-    loadMore: () => loaded.loadMore(),
-  };
 }
 
 function interval(worker) {

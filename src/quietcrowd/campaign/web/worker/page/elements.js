@@ -20,6 +20,33 @@ export function byId(id) {
   return document.getElementById(id);
 }
 
+/** A page that runs one action at a time; a subclass has `refused`, which shows an error. */
+export class Page {
+  #isBusy = false;
+
+  /** Run one action at a time, and show its refusal. */
+  async attempt(act) {
+    if (this.#isBusy) {
+      return;
+    }
+    this.#isBusy = true;
+    this.tell("");
+    try {
+      await act();
+    } catch (error) {
+      this.refused(error);
+    } finally {
+      this.#isBusy = false;
+    }
+  }
+
+  /** Show a message at the top of the page. */
+  tell(message) {
+    byId("alert").textContent = message;
+    message && byId("alert").scrollIntoView({ block: "center" });
+  }
+}
+
 /** Return a template's copy, filled with messages and values by its `data-` attributes. */
 export function filled(name, app, values = {}) {
   const made = byId(name).content.cloneNode(true);

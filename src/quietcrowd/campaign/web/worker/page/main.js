@@ -4,7 +4,7 @@ import { Device, whyNotHere } from "../device/device.js";
 import { reportsAll } from "../channels/index.js";
 import { systemWords, uniformIntegers } from "../channels/random.js";
 import { consent } from "./consent.js";
-import { byId, element, filled } from "./elements.js";
+import { byId, element, filled, Page } from "./elements.js";
 import { isInside, landing, loaded, started } from "./landing.js";
 import { end, menu, resume, withdrawal } from "./menu.js";
 import { speaker } from "./messages.js";
@@ -21,7 +21,7 @@ const DEAD_TIME = 300; // ms after a change of screen in which its buttons do no
 const byName = new Intl.Collator("en", { numeric: true }).compare;
 
 /** State shared by all screens: the device, the answers, and the current screen. */
-class App {
+class App extends Page {
   saved = document.documentElement.dataset.server; // undefined if the page is served
   server = new URL(this.saved ? `${this.saved}/` : "..", location).href;
   answers = new Map();
@@ -34,9 +34,9 @@ class App {
   #asking = []; // the last question, or the review
   #turn = 0;
   #timer;
-  #isBusy = false;
 
   constructor() {
+    super();
     const choice = byId("language");
     for (const { dataset, text } of document.querySelectorAll("[data-messages]")) {
       const [tag, catalog] = [dataset.messages, JSON.parse(text)];
@@ -146,11 +146,6 @@ class App {
     byId("connection").textContent = isCut ? this.say("screen.connection") : "";
   }
 
-  tell(sentence) {
-    byId("alert").textContent = sentence;
-    sentence && byId("alert").scrollIntoView({ block: "center" });
-  }
-
   async copy(text) {
     await navigator.clipboard.writeText(text);
     byId("told").textContent = this.say("screen.copied");
@@ -163,23 +158,9 @@ class App {
     byId(id).focus();
   }
 
-  /** Run one action at a time, and show its refusal. */
-  async attempt(act) {
-    if (this.#isBusy) {
-      return;
-    }
-    this.#isBusy = true;
-    this.tell("");
-    try {
-      await act();
-    } catch (error) {
-      this.#refused(error);
-    } finally {
-      this.#isBusy = false;
-    }
+  refused({ key, values }) {
+    this.tell(this.refusal(key, values));
   }
-
-  #refused = ({ key, values }) => this.tell(this.refusal(key, values));
 
   /** Return the message of a refusal, with numbers in the page's language, losses rounded up. */
   refusal(key = "page.failed", values = {}) {
@@ -304,7 +285,7 @@ class App {
     const failure = await this.device.keepDrafts(answers).catch((error) => error);
     const isOpen = (one) => answers.has(one.name) || !isFullFor(this, one.name);
     await this.answering(order.slice(then).some(isOpen) ? then : order.length, undefined, change);
-    failure && this.#refused(failure);
+    failure && this.refused(failure);
   }
 
   /** Start with this link, next to a place of another link. */
