@@ -35,7 +35,6 @@ from quietcrowd.campaign.store.result_pages import (
     PAGE_ROWS,
     ResultPage,
     are_paged,
-    have_estimates,
     put_pages,
 )
 
@@ -211,7 +210,7 @@ def _put(connection: Connection, row: Mapping[str, Any], *, failed: bool) -> boo
 def outdated_campaigns(connection: Connection) -> list[bytes]:
     """Return campaigns with results that are missing or computed from another state."""
     campaign, inference = tables.campaign.c, tables.inference.c
-    mine = (inference.campaign_id == campaign.id) & are_paged() & have_estimates()
+    mine = (inference.campaign_id == campaign.id) & are_paged()
     wanted = (
         select(campaign.id)
         .select_from(tables.campaign.outerjoin(tables.inference, mine))
@@ -258,7 +257,7 @@ def is_fixed(connection: Connection, campaign: Any) -> bool:
         return True
     held = tables.inference
     found = connection.execute(
-        select(held).where(held.c.campaign_id == campaign.id, are_paged(), have_estimates())
+        select(held).where(held.c.campaign_id == campaign.id, are_paged())
     ).one_or_none()
     now = (
         campaign.shown_reports,

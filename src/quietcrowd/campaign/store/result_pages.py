@@ -66,12 +66,6 @@ def are_paged() -> ColumnElement[bool]:
     return held.etag == held.pages_etag
 
 
-def have_estimates() -> ColumnElement[bool]:
-    """Return the SQL condition that the pages of a row include those of its estimates."""
-    held = tables.inference.c
-    return held.etag == held.estimates_etag
-
-
 def put_pages(connection: Connection, campaign: bytes, pages: Iterable[ResultPage]) -> None:
     """Replace all pages of a campaign, in the transaction that writes the head."""
     table = tables.result_page

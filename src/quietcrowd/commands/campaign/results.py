@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
 from quietcrowd.commands import options
 from quietcrowd.commands.campaign.client import OnCampaign, checked
 from quietcrowd.commands.declare import command, option
@@ -18,6 +16,7 @@ from quietcrowd.exceptions import ParameterError
 
 if TYPE_CHECKING:
     import httpx
+    import pandas as pd
 
 _TRIES = 5
 _REPLACED = 409
@@ -55,6 +54,8 @@ class Results(OnCampaign):
             funnel = checked(client.get(f"{url}/funnel")).json()
         note(_words(funnel))
         if not estimates:
+            import pandas as pd
+
             show_frame(
                 pd.DataFrame(items),
                 "--output truths.csv",
@@ -99,6 +100,8 @@ def _words(funnel: Mapping[str, int | None]) -> str:
 
 def _frame(items: list[dict[str, Any]], *, means: bool) -> pd.DataFrame:
     """Return shares by label or level, or means."""
+    import pandas as pd
+
     if not items or "label" in items[0]:
         if means and items:
             raise ParameterError("commands.labels-have-no-mean")

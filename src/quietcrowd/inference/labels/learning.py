@@ -52,12 +52,15 @@ class Crowd(NamedTuple):
         tables = reports.tables[kind]
         right, opposed = Grid.of(reports.labels)
         wrong = [np.where(opposed == which, 1.0 - right, 0.0) for which in (False, True)]
-        parts = np.stack([tables, *reports.reported(state.mistakes[:, np.newaxis], kind)])
+        mistakes = state.mistakes[:, np.newaxis]
         constants = constant_answers(reports.labels, reports.blocks)[np.newaxis]
+        if not reports.without_noise:
+            mistakes, constants = mistakes @ tables, constants @ tables
+        parts = np.stack([tables, *mistakes])
         found = (
             np.swapaxes(parts, 2, 3),
             np.stack([right, *wrong]),
-            np.maximum(reports.reported(constants, kind), LEAST),
+            np.maximum(constants, LEAST),
             reports.chances,
             state.communities,
             state.constants,
@@ -153,7 +156,8 @@ def _learned_mistakes(
     back = np.swapaxes(reports.tables, 2, 3)
     learned = []
     for which, mistakes in enumerate(state.mistakes):
-        ratios = expected[:, which] / np.maximum(reports.reported(mistakes), LEAST)
+        part = mistakes if reports.without_noise else mistakes @ reports.tables
+        ratios = expected[:, which] / np.maximum(part, LEAST)
         by_answer = (ratios if reports.without_noise else ratios @ back).sum(axis=(0, 1))
         learned.append(normalised(mistakes * by_answer + prior))
     return np.stack(learned)

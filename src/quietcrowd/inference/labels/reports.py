@@ -110,14 +110,10 @@ class WorkerReports(CrowdUnits):
         """Number of possible reports."""
         return int(self.tables.shape[3])
 
-    @property
+    @cached_property
     def without_noise(self) -> bool:
         """Whether reports are answers."""
         return self.summary.report_distribution is None
-
-    def reported(self, answers: Floats, kind: int | slice = slice(None)) -> Floats:
-        """Return the distributions of reports, given those of answers; both along the last axis."""
-        return answers if self.without_noise else answers @ self.tables[kind]
 
     @cached_property
     def blocks(self) -> Blocks:
