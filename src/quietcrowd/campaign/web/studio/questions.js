@@ -86,10 +86,12 @@ class Reader {
   }
 
   async #read(file) {
+    this.drop();
     say(byId("read-told"), "Reading the file.");
-    const reading = await this.#app.api.post(`tasks/reading?${named(file)}`, file);
+    const reading = await this.#app.api
+      .post(`tasks/reading?${named(file)}`, file)
+      .finally(() => say(byId("read-told"), ""));
     this.#file = file;
-    say(byId("read-told"), "");
     const heading = `${file.name}: ${counted(reading.tasks, "question")}`;
     const notes = reading.notes.map((note) => element("li", {}, sentence(note)));
     byId("reading").replaceChildren(
