@@ -242,7 +242,7 @@ def test_no_other_host_is_written_into_a_page(server, host):
 
 
 def test_a_server_that_knows_its_address_writes_that_one(server, monkeypatch):
-    monkeypatch.setattr(server.app.state, "address", "https://crowd.example/below")
+    monkeypatch.setitem(server.app.state._state, "address", "https://crowd.example/below")
     saved = httpx.get(
         f"{server.url}/worker/saved.html",
         headers={"Host": "other.example"},

@@ -128,7 +128,6 @@ def answer(person, desk, made, links):
     assert Inferrer(desk.server.database).infer(bytes.fromhex(made))
 
 
-@pytest.mark.nightly
 def test_the_whole_way_without_a_terminal(person, desk, requester):
     page = requester.page
     made = open_campaign(requester)
