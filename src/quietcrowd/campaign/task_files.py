@@ -75,7 +75,7 @@ class TaskUpload:
         content = _unpacked(content)
         suffix = suffix_of(content[:HEAD])
         if content.startswith(UTF_16):
-            content = content.decode("utf-16", "replace").encode()
+            content = _from_utf_16(content)
         if suffix == ".jsonl" and not _is_one_line(content):
             suffix = ".json"
         if suffix not in _TITLES:
@@ -131,7 +131,18 @@ def _unpacked(content: bytes) -> bytes:
         raise FormatError("campaign.task-file-unknown") from None
     if unpacking.unconsumed_tail:
         raise FormatError("campaign.task-file-too-large", most=MAX_UNPACKED)
+    if not unpacking.eof or unpacking.unused_data:
+        raise FormatError("campaign.task-file-damaged", error="the gzip file is not one whole file")
     return found
+
+
+def _from_utf_16(content: bytes) -> bytes:
+    try:
+        return content.decode("utf-16").encode()
+    except UnicodeDecodeError as error:
+        raise FormatError(
+            "campaign.task-file-damaged", error=f"its UTF-16 is invalid at byte {error.start:,}"
+        ) from None
 
 
 def _is_one_line(content: bytes) -> bool:

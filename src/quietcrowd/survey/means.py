@@ -63,9 +63,13 @@ def estimate_means(
     """
     check_proportion("confidence", confidence)
     table = table_of(reports)
-    found = _unbiased(reports)
-    sums = found.sums(table.task_codes, found.numbers(table.values), len(table.tasks))
-    columns = {"task": table.tasks, **found.means(sums, confidence)}
+    found, tasks = _unbiased(reports), len(table.tasks)
+    numbers = found.numbers(table.values)
+    count, total, squares = (
+        np.bincount(table.task_codes, weights, tasks).astype(np.float64)
+        for weights in (None, numbers, numbers**2)
+    )
+    columns = {"task": table.tasks, **found.means((count, total, squares), confidence)}
     return to_native(columns, backend)
 
 
@@ -116,12 +120,6 @@ class UnbiasedNumbers:
         else:
             raise AnswerError("survey.means-unsupported", name=mechanism.name)
         return cls(domain=domain, numbers=numbers, ends=(ends[0] + low, ends[1] + high))
-
-    def sums(self, codes: npt.NDArray[Any], numbers: Floats, tasks: int) -> Sums:
-        """Return the sums of numbers by task, given as codes."""
-        count = np.bincount(codes, minlength=tasks).astype(np.float64)
-        total = np.bincount(codes, numbers, tasks).astype(np.float64)
-        return count, total, np.bincount(codes, numbers**2, tasks).astype(np.float64)
 
     def means(self, sums: Sums, confidence: float) -> dict[str, npt.NDArray[Any]]:
         """Return columns with a row per task: mean, low, high and reports."""

@@ -241,8 +241,8 @@ def test_no_other_host_is_written_into_a_page(server, host):
     assert "secret" not in answer.text
 
 
-def test_a_server_that_knows_its_address_writes_that_one(server, monkeypatch):
-    monkeypatch.setitem(server.app.state._state, "address", "https://crowd.example/below")
+def test_a_server_that_knows_its_address_writes_that_one(start_server):
+    server = start_server(public_url="https://crowd.example/below")
     saved = httpx.get(
         f"{server.url}/worker/saved.html",
         headers={"Host": "other.example"},

@@ -19,7 +19,6 @@ from quietcrowd.campaign.results.reports import ReportRows
 from quietcrowd.domains import FiniteDomain, Ordinal
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.formats.jsonl import json_ready
-from quietcrowd.mechanisms import Mechanism
 from quietcrowd.survey.means import Sums, UnbiasedNumbers
 from quietcrowd.survey.shares import Counts, Decoder, decoder_for
 
@@ -59,8 +58,8 @@ def estimate(
         if mechanism.options is not None:
             return _shares_of_options(rows, tasks, places)
         if isinstance(labels, FiniteDomain) and not isinstance(labels, Ordinal):
-            return _shares(rows, mechanism, tasks, places, has_more=more)
-        return _means(rows, mechanism, tasks, places, has_more=more)
+            return _shares(rows, tasks, places, has_more=more)
+        return _means(rows, tasks, places, has_more=more)
     except AnswerError as error:
         return Estimates(why_none=str(error))
 
@@ -73,15 +72,10 @@ def _counts(rows: ReportRows, decoder: Decoder) -> Counts:
 
 
 def _shares(
-    rows: ReportRows,
-    mechanism: Mechanism,
-    tasks: Sequence[str],
-    places: Sequence[int],
-    *,
-    has_more: bool,
+    rows: ReportRows, tasks: Sequence[str], places: Sequence[int], *, has_more: bool
 ) -> Estimates:
-    decoder = decoder_for(mechanism, has_more=has_more)
-    domain = mechanism.domain
+    decoder = decoder_for(rows.mechanism, has_more=has_more)
+    domain = rows.mechanism.domain
     assert isinstance(domain, FiniteDomain)
     names: list[Any] = [*domain.labels, None][: len(decoder.chances)]
     counts = _counts(rows, decoder)
@@ -148,17 +142,12 @@ class _Shares:
 
 
 def _means(
-    rows: ReportRows,
-    mechanism: Mechanism,
-    tasks: Sequence[str],
-    places: Sequence[int],
-    *,
-    has_more: bool,
+    rows: ReportRows, tasks: Sequence[str], places: Sequence[int], *, has_more: bool
 ) -> Estimates:
-    numbers = UnbiasedNumbers.of(mechanism, has_more=has_more)
+    numbers = UnbiasedNumbers.of(rows.mechanism, has_more=has_more)
     columns = numbers.means(_sums(rows, numbers), CONFIDENCE)
-    histogram = _histogram(rows, mechanism)
-    levels = mechanism.domain.labels if isinstance(mechanism.domain, Ordinal) else ()
+    histogram, domain = _histogram(rows), rows.mechanism.domain
+    levels = domain.labels if isinstance(domain, Ordinal) else ()
 
     def listed() -> Iterator[Row]:
         for task, place in zip(tasks, places, strict=True):
@@ -176,10 +165,10 @@ def _bars(levels: Sequence[Any], shares: tuple[list[Any], ...]) -> list[Row]:
     ]
 
 
-def _histogram(rows: ReportRows, mechanism: Mechanism) -> _Shares | None:
+def _histogram(rows: ReportRows) -> _Shares | None:
     """Return the shares of levels; None if reports of numbers do not determine any."""
-    decoder = Decoder.of(mechanism.channel)
-    if decoder is None or not isinstance(mechanism.domain, Ordinal):
+    decoder = Decoder.of(rows.mechanism.channel)
+    if decoder is None or not isinstance(rows.mechanism.domain, Ordinal):
         return None
     return _Shares.of(decoder, _counts(rows, decoder))
 

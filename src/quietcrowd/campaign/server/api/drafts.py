@@ -36,9 +36,7 @@ from quietcrowd.campaign.store.allotments import fixed_allotment
 from quietcrowd.campaign.store.campaigns import update_campaign
 from quietcrowd.campaign.store.releases import update_released, waits_for_others
 from quietcrowd.campaign.store.requesters import owned_campaign
-from quietcrowd.campaign.terms.channels import (
-    parse_mechanism,
-)
+from quietcrowd.campaign.terms.channels import parse_mechanism
 from quietcrowd.campaign.terms.chosen_mechanism import ChosenMechanism
 from quietcrowd.campaign.terms.promises import PROMISED
 from quietcrowd.campaign.terms.settings import PREFIX

@@ -11,21 +11,14 @@ from quietcrowd.campaign.protocol.result_documents import EstimatePage
 from quietcrowd.campaign.results.estimates import CONFIDENCE
 from quietcrowd.campaign.results.shown import ShownResults, why_none
 from quietcrowd.campaign.server.api.results import (
-    ETAG_BYTES,
-    NUMBER_BYTES,
     UNCHANGED,
     Known,
     ResultQuery,
+    next_cursor,
+    page_number,
 )
 from quietcrowd.campaign.server.problem_responses import documented
-from quietcrowd.campaign.server.service import (
-    ReaderOf,
-    ServiceOf,
-    known_already,
-    not_modified,
-    read_cursor,
-    write_cursor,
-)
+from quietcrowd.campaign.server.service import ReaderOf, ServiceOf, known_already, not_modified
 from quietcrowd.campaign.store.result_pages import ESTIMATES, has_page, read_page
 from quietcrowd.campaign.terms.settings import PREFIX
 
@@ -56,23 +49,17 @@ def read_estimates(
     They are computed from the reports that are shown, and lose no further privacy. A page is
     rejected if the results have changed since the first page.
     """
-    place = read_cursor(page.cursor, ETAG_BYTES + NUMBER_BYTES)
-    number = int.from_bytes(place[ETAG_BYTES:])
     with service.database.read() as connection:
         row = reader.campaign(connection, campaign)
         found = ShownResults.read(service.database, connection, row)
         if not found.has_estimates:
             raise ProblemError("no-results", why_none(row))
-        if place and place[:ETAG_BYTES].hex() != found.etag:
-            raise ProblemError(
-                "results-changed", "The estimates have changed: start with the first page again."
-            )
+        number = page_number(page.cursor, found)
         tag = f'"{found.etag}-{row.goal}"'
         if known_already(tag, if_none_match):
             return not_modified(tag)
         content = read_page(connection, row.id, ESTIMATES, number)
         more = has_page(connection, row.id, ESTIMATES, number + 1)
-    after = bytes.fromhex(found.etag) + (number + 1).to_bytes(NUMBER_BYTES)
     head: dict[str, Any] = json.loads(found.head)
     about = {
         "goal": row.goal,
@@ -81,7 +68,7 @@ def read_estimates(
         "reports": head["reports"],
         "why_none": head["no_estimates"],
         "warnings": [one for one in head["warnings"] if one["code"] in _CAUTIONS],
-        "next_cursor": write_cursor(after) if more else None,
+        "next_cursor": next_cursor(found, number) if more else None,
     }
     document = f'{json.dumps(about)[:-1]},"items":{content}}}'
     return Response(document, headers={"ETag": tag}, media_type="application/json")

@@ -1,5 +1,6 @@
 """Images of tasks: sent by requesters to a draft, and read by workers and requesters."""
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -59,13 +60,7 @@ def put_image(
 
     Repeating this has no effect. Images that no task refers to are deleted when the campaign opens.
     """
-    with service.database.read() as connection:
-        owned_campaign(connection, requester, campaign)
-    image = checked_image(sha256, content)
-    with service.database.write() as connection:
-        row = owned_campaign(connection, requester, campaign, lock=True)
-        require_state(row.state, "draft")
-        store_image(connection, row.id, image)
+    _store(campaign, requester, service, lambda: checked_image(sha256, content))
 
 
 @router.post(
@@ -84,14 +79,26 @@ def send_image(
 
     Tasks that are added later may refer to it by the name of its file.
     """
+    image = _store(campaign, requester, service, lambda: stripped_image(content), file)
+    return StoredImage(sha256=image["sha256"].hex())
+
+
+def _store(
+    campaign: Id,
+    requester: Requester,
+    service: ServiceOf,
+    read: Callable[[], dict[str, Any]],
+    file: str | None = None,
+) -> dict[str, Any]:
+    """Store what `read` returns, slowly and only for the owner, as an image of a draft."""
     with service.database.read() as connection:
         owned_campaign(connection, requester, campaign)
-    image = stripped_image(content)
+    image = read()
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
         require_state(row.state, "draft")
         store_image(connection, row.id, image, file)
-    return StoredImage(sha256=image["sha256"].hex())
+    return image
 
 
 _FOUND: dict[int | str, dict[str, Any]] = {

@@ -40,10 +40,7 @@ router = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}", tags=["results"])
 
 exports = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}", tags=["exports"])
 
-ETAG_BYTES, NUMBER_BYTES = (
-    16,
-    4,
-)  # bytes of a cursor: the ETag of the results, and the number of the page
+_ETAG, _NUMBER = 16, 4  # bytes of a cursor: the ETag of the results, and the number of the page
 Known = Annotated[str | None, Header(max_length=1_000)]
 UNCHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "Nothing has changed"}}
 
@@ -79,6 +76,21 @@ class ResultQuery(BaseModel):
         str | None,
         Field(max_length=100, description="next_cursor of the page before; none for the first."),
     ] = None
+
+
+def page_number(cursor: str | None, found: ShownResults) -> int:
+    """Return the page that a cursor names, or raise ProblemError if it is of other results."""
+    place = read_cursor(cursor, _ETAG + _NUMBER)
+    if place and place[:_ETAG].hex() != found.etag:
+        raise ProblemError(
+            "results-changed", "The results have changed: start with the first page again."
+        )
+    return int.from_bytes(place[_ETAG:])
+
+
+def next_cursor(found: ShownResults, number: int) -> str:
+    """Return the cursor of the page after this one."""
+    return write_cursor(bytes.fromhex(found.etag) + (number + 1).to_bytes(_NUMBER))
 
 
 @router.get(
@@ -147,22 +159,16 @@ def _page(
     cursor: str | None,
     if_none_match: str | None,
 ) -> Response:
-    place = read_cursor(cursor, ETAG_BYTES + NUMBER_BYTES)
-    number = int.from_bytes(place[ETAG_BYTES:])
     with service.database.read() as connection:
         row = reader.campaign(connection, campaign)
         found = results_for(reader, service, connection, row)
-        if place and place[:ETAG_BYTES].hex() != found.etag:
-            raise ProblemError(
-                "results-changed", "The results have changed: start with the first page again."
-            )
+        number = page_number(cursor, found)
         if known_already(found.tag, if_none_match):
             return not_modified(found.tag)
         content, more = found.page(connection, kind, number)
-    place = bytes.fromhex(found.etag) + (number + more).to_bytes(NUMBER_BYTES)
-    further = write_cursor(place) if more else None
+    further = json.dumps(next_cursor(found, number) if more else None)
     return Response(
-        f'{{"items":{content},"next_cursor":{json.dumps(further)}}}',
+        f'{{"items":{content},"next_cursor":{further}}}',
         headers={"ETag": found.tag},
         media_type="application/json",
     )
