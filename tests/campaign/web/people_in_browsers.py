@@ -34,8 +34,6 @@ BLOCKED = "Service Worker registration blocked by Playwright"
 """What it writes where somebody has no service worker, which saves a test half of its requests."""
 
 
-UNCHANGED = 304
-
 _HASTE = 100
 """After so many jumps of the page's clock a slow server gets time to answer between two."""
 
@@ -207,12 +205,6 @@ class WorkerWithKeyboard(WorkerInBrowser):
         self.page.keyboard.press(str(names.index(answer) + 1))
 
 
-def _is_last_of_a_look(response):
-    """Return whether the studio waits for nothing more: rows follow where there are any."""
-    no_rows = response.url.endswith("/results/head") and response.status != 200
-    return no_rows or response.url.endswith("/excluded")
-
-
 _ARRIVED = re.compile("^(Campaigns|Results|What do you want to ask.)$")
 
 
@@ -253,11 +245,14 @@ class RequesterInBrowser(Person):
         return self
 
     def look_again(self):
-        """Wait for the next look at the server."""
-        with self.page.expect_response(_is_last_of_a_look) as last:
+        """Wait until the studio has looked at the server and shown what it found.
+
+        The first look may have begun before; the second begins after the first has ended.
+        """
+        for _ in range(2):
+            self.page.locator("#connection").evaluate("(told) => void (told.textContent = '')")
             self.page.clock.fast_forward(3_500)
-        if last.value.status != UNCHANGED:  # else the page reads no body, which has no end then
-            last.value.finished()
+            self.page.get_by_text("live", exact=True).wait_for()
 
     def count(self, name):
         """Return one of the numbers below the title."""
