@@ -11,6 +11,7 @@ ifeq ($(origin CXX),default)
 CXX := c++
 endif
 ROUNDS ?= 2000
+BUILDER ?= html
 # pip takes the newest release of what is required with an extra, unless the lock names the extra too.
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-strip-extras --python-version 3.11 --no-header
 
@@ -47,7 +48,7 @@ sanitize: $(VENV)/.ready ## the tests of the kernels, and broken arguments, unde
 	$(SANITIZED) $(BIN)/python -m tests.core.fuzz --sanitized --rounds $(ROUNDS)
 
 docs: $(VENV)/.ready ## a site of the docs in build/docs: a warning, or a link that leads nowhere, is an error
-	$(BIN)/python -m sphinx --quiet --fail-on-warning docs build/docs
+	$(BIN)/python -m sphinx --builder $(BUILDER) --quiet --fail-on-warning docs build/docs
 	@echo "build/docs/index.html"
 
 nightly: $(VENV)/.ready types sanitize postgresql chromium prometheus caddy pgbouncer mmdebstrap docs ## the whole suite with its branch coverage, and long simulations

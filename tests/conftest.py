@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import settings
+from quietcrowd.inference.loop import available_threads
 from tests.programs import running
 
 settings.register_profile("nightly", deadline=None, derandomize=True)
@@ -32,6 +33,12 @@ SERVERS = {
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option of `make test-fast`."""
     parser.addoption("--first-case", action="store_true", help="run one case of each test")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Start one process more than cores: tests wait for browsers, servers and databases."""
+    return available_threads() + 1
 
 
 @pytest.hookimpl(wrapper=True)

@@ -47,6 +47,7 @@ def test_a_fault_fits_its_file(name):
     assert all((ROOT / test.partition("::")[0]).is_file() for test in fault.tests)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_fault_that_survives_is_told(tmp_path, capsys):
     listed = tmp_path / "faults.toml"

@@ -151,6 +151,7 @@ def test_junk_gives_bounds_or_a_parameter_error(epsilon, answers, labels, high):
     assert 0 <= low <= top <= 1
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @given(width=JUNK, epsilon=JUNK, tolerance=JUNK | st.floats(0, 0.01))
 def test_junk_gives_a_step_or_a_parameter_error(width, epsilon, tolerance):

@@ -235,6 +235,7 @@ def test_reports_of_all_kinds_fit_a_terminal():
         assert "simulated reports" in " ".join(text.split())
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_seed_repeats():
     one, other = (audit(printed(), 3, draws=1000, random_state=5).to_dict() for _ in range(2))

@@ -110,6 +110,7 @@ class RoundedDown(RandomizedResponse):
         return evolve(stated, epsilon=self.epsilon, total_epsilon=answers * self.epsilon)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize("domain", [LABELS, nightly(LEVELS)])
 @pytest.mark.parametrize("epsilon", [nightly(0.5), 1.0, nightly(3.0)])
@@ -155,6 +156,7 @@ def test_an_informative_report_where_nothing_should_be_told_is_caught():
     assert report.proven_epsilon > 3
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_guarantee_that_states_too_little_for_many_answers_is_caught():
     """As printed: the claim of Theorem 6.3 whatever the number of answers."""
@@ -222,6 +224,7 @@ def test_two_reports_of_one_random_word_are_enough(monkeypatch, domain, n):
     assert report.statistic.startswith(OF_TWO)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_one_answer_alone_has_no_other_to_share_a_word_with():
     """Its loss is as stated; but devices asked about many tasks show what they would do."""
@@ -239,6 +242,7 @@ def test_a_random_word_that_serves_all_tasks_of_two_layers_is_caught():
     assert report.proven_epsilon > 3 > report.stated_epsilon
 
 
+@pytest.mark.nightly
 @pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize(
@@ -271,6 +275,7 @@ def test_noise_that_serves_all_tasks_is_caught(distribution):
     assert report.proven_delta > 0.5
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_noise_that_serves_all_bits_is_caught():
     class OneBitNoise(LaplaceMechanism):
@@ -285,6 +290,7 @@ def test_noise_that_serves_all_bits_is_caught():
     assert report.proven_epsilon > 3
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize("variant", ["fill", "ridge"])
 def test_noise_that_serves_all_coordinates_is_caught(monkeypatch, variant):
@@ -367,6 +373,7 @@ def test_a_report_on_another_task_is_caught():
     assert (report.verdict, report.statistic) == ("broken", "how many reports there are")
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_workers_who_are_left_out_are_caught():
     class Choosy(Counting):
@@ -418,6 +425,7 @@ def with_noise(change):
     return Changed(domain=NUMBERS, epsilon=1.0, fill=None)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_noise_whose_scale_depends_on_the_answer_is_caught():
     """Three times the noise is more than enough, but not at one answer alone."""
@@ -427,6 +435,7 @@ def test_noise_whose_scale_depends_on_the_answer_is_caught():
     assert report.statistic != "the public distribution"
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize("multiple", [2, 64])
 def test_numbers_that_one_answer_never_gives_are_caught(multiple):
@@ -438,6 +447,7 @@ def test_numbers_that_one_answer_never_gives_are_caught(multiple):
     assert report.statistic in ("the last bits of a report", "the powers of two in a report")
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_an_answer_that_is_sent_as_it_is_now_and_then_is_caught():
     def plain(noisy, places):

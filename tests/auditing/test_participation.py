@@ -243,6 +243,7 @@ def exact_sums(mechanism):
     return {True: without + cell, False: without}, channel.noise.scale
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "noise",

@@ -127,6 +127,7 @@ def devices_of(mechanism, n=20):
     return compare_devices(mechanism, plan.collisions, 5e-5, None)
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [1.0, 8.0])
 @pytest.mark.parametrize("case", BY_DAY, ids=title)
@@ -158,6 +159,7 @@ def test_seeds_that_some_devices_share_are_caught(case, fault):
     assert devices_of(made(*case, 1.0, fault)).reused
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize("case", [KINDS[0], *map(nightly, [KINDS[4], KINDS[5]])], ids=title)
 def test_devices_with_one_of_a_few_seeds_are_caught(case):
@@ -165,6 +167,7 @@ def test_devices_with_one_of_a_few_seeds_are_caught(case):
     assert devices_of(made(*case, 1.0, few_seeds)).reused
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 8.0])
 @pytest.mark.parametrize("case", BY_DAY, ids=title)
@@ -373,6 +376,7 @@ def test_a_device_that_is_called_by_itself_is_looked_at():
     assert report.proven_epsilon > 1.5
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("case", BY_DAY, ids=title)
 def test_honest_mechanisms_hold(case):

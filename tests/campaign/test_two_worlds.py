@@ -208,6 +208,7 @@ def after_a_replacement(one: World, successor: Person, other: Person) -> list:
     return found
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "act", by_day(["leaves"], [act for act in ACTS if act != "leaves when shown"])
 )

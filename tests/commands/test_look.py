@@ -148,6 +148,7 @@ def test_every_format_has_a_file():
     assert set(FILES) | written | {"ods"} == set(FORMATS)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name", FORMATS)
 def test_the_command_that_is_printed_succeeds(looked, tmp_path, name):
     kind = FORMATS[name]

@@ -68,6 +68,7 @@ def test_what_cannot_be_made():
         TwoLayerChoice({}, 40)(domain=Interval(low=0, high=1), epsilon=1.0)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     ("name", "options", "answers"),
     [
@@ -203,6 +204,7 @@ def test_a_campaign_tells_its_size_where_the_facts_do_not():
     assert told.for_campaign(tasks=40, workers=30, answers=4).facts == {"workers": 5, "tasks": 7}
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_campaign_is_made_with_the_best_mechanism_for_its_tasks(run, tmp_path):
     """No server is there: which mechanism is the best one is told all the same."""

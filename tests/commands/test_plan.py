@@ -25,6 +25,7 @@ def test_a_plan_is_printed_in_80_columns(run):
     assert "reaches 0.9. With the fewest answers: one-layer at a total epsilon of 10, 10" in output
 
 
+@pytest.mark.nightly
 def test_a_target_out_of_reach_is_said(run):
     _, output, _ = run(*SMALL, *LABELS, "--workers", 10, "-e", "0.1", "--target-error", 0.001)
     assert "No row reaches 0.001; the nearest is" in output

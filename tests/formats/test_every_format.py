@@ -47,6 +47,7 @@ def test_a_column_that_is_a_dictionary_is_written_as_its_values(tmp_path, suffix
     assert read_table(path, ("task", "label", "kind")).to_pylist() == table.to_pylist()
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize(

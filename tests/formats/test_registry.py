@@ -439,6 +439,7 @@ def with_part(whole, place, part):
     return copy(whole)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("kind", EXPORTS)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.integers(0, 45), part=JSON, field=st.sampled_from([None, "Q?", "T0", "T1"]))

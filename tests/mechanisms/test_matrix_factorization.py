@@ -250,6 +250,7 @@ def test_no_two_rows_of_named_tasks_are_farther_apart_than_stated(variant):
         assert worst == pytest.approx(stated)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_all_answers_to_named_tasks_lose_less_than_to_any():
     for profile, largest in (("gaussian", 36.5), ("rademacher", 29.8), ("buckets", 100.0)):

@@ -97,6 +97,7 @@ def test_a_device_whose_worker_answered_nothing_reports_like_any_other(mechanism
     assert one.drop_columns(one.column_names[2:]).equals(other.drop_columns(one.column_names[2:]))
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("mechanism", HIDING, ids=str)
 def test_ten_billion_cells_are_refused_before_anything_is_allocated(mechanism):

@@ -40,6 +40,7 @@ def test_levels_are_labels_to_be_ranked():
     assert ranking.rows[0].error < ranking.constant
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_numbers_have_mechanisms_of_their_own():
     ranking = best_mechanism(domain=NUMBERS, epsilon=2.0, **SMALL)

@@ -63,6 +63,7 @@ def test_the_verdict_on_few_questions_does_not_depend_on_the_seed(people, tasks,
     assert len({row.verdict.rpartition("Guessing")[2].partition(". ")[2] for row in rows}) == 1
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("tasks", "draws"), [(12, 12), nightly(12, None), nightly(100, None)])
 def test_what_is_found_suffices_when_it_is_planned_again(tasks, draws):
     start = case(people=8, tasks=tasks, answers=tasks, draws=draws)
@@ -85,6 +86,7 @@ def test_what_is_found_suffices_when_it_is_planned_again(tasks, draws):
         assert told
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_fewer_questions_per_person_are_better_at_a_total():
     start = case(people=300, tasks=100, answers=100)
@@ -127,6 +129,7 @@ def test_what_no_number_reaches_is_none(search, changed):
     assert in_theory(case(total=0.01)) is None
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_without_a_theory_all_is_simulated(monkeypatch):
     monkeypatch.setattr("quietcrowd.planning.case.theory_error", lambda *_: None)
@@ -136,6 +139,7 @@ def test_without_a_theory_all_is_simulated(monkeypatch):
     assert best_questions(start).row.answers <= 30
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_numbers_are_searched_too():
     numbers = qc.Interval(low=0, high=10)

@@ -77,6 +77,7 @@ def drawn(rng, draws, tasks, *, spread=0.0, labels=True):
     return found
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     ("simulated", "tasks", "spread", "labels"),
     [

@@ -13,6 +13,7 @@ MAKER = qc.RandomizedResponse.from_claimed_epsilon
 SIZE = CrowdSize(tasks=30, workers=10, answers=10)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_the_least_numbers_have_about_the_error_that_is_wanted():
     distribution = LabelCrowd(domain=LAW.domain, misled=0.0, guessers=0.0)

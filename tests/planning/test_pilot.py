@@ -24,6 +24,7 @@ def accuracy_of(assumed):
     return np.mean([np.mean(world.accuracies) for world in assumed.worlds])
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_better_crowd_is_seen_in_plain_answers_and_in_reports():
     found = {}
@@ -38,6 +39,7 @@ def test_a_better_crowd_is_seen_in_plain_answers_and_in_reports():
     assert abs(found["plain", 0.9] - 0.9) < 0.1
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_reports_that_tell_little_leave_open_how_good_workers_are():
     answers = label_pilot(0.8).answers

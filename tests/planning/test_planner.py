@@ -17,6 +17,7 @@ NUMBERS = qc.Interval(low=0, high=10)
 SMALL = {"tasks": 40, "workers": 12, "answers": 4, "domain": LABELS, "draws": 3}
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_rows_are_of_all_sizes_mechanisms_and_epsilons():
     found = plan(

@@ -77,6 +77,7 @@ def test_every_method_finds_there_what_threads_find(cluster, stores, tmp_path, n
         assert_same(run(tmp_path / "there.parquet", executor=cluster), expected)
 
 
+@pytest.mark.nightly
 def test_known_truths_and_checkpoints(cluster, stores, tmp_path):
     gold = pd.DataFrame({"task": ["task 3", "task 17"], "label": ["no", "yes"]})
     run = partial(infer_store, stores["labels"], gold=gold)

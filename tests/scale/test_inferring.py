@@ -271,6 +271,7 @@ class Stopping(ThreadExecutor):
             yield result
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "source"),
@@ -374,6 +375,7 @@ def test_accuracies_are_told_of_some_workers_after_the_other(
     assert list(tmp_path.iterdir()) == [truths]
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "source"),

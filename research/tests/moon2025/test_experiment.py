@@ -55,6 +55,7 @@ def test_moon_is_between_the_others_and_who_knows_every_sigma(drawn):
         assert np.isnan(distance["tesla-like"]), "it reads no plain answers"
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_the_budget_of_sampling_is_that_of_the_others(drawn):
     rows = drawn.frame[drawn.frame["dataset"] == "60 x 100, all"].set_index("mechanism")

@@ -43,6 +43,7 @@ def test_the_exact_loss_is_that_of_the_whole_table(kind, epsilon):
             assert exact.delta_at(at) == pytest.approx(found / 2**32, abs=1e-12)
 
 
+@pytest.mark.nightly
 @pytest.mark.grid
 @pytest.mark.slow
 @every_kind

@@ -41,6 +41,7 @@ def test_the_loss_about_all_is_that_of_a_pair_of_rows(variant):
     assert 2 < many.total_epsilon <= 12 * many.epsilon * (1 + 1e-12)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_the_most_pointed_task_is_attacked():
     mechanism = MatrixFactorization(domain=NUMBERS, epsilon=1.0)

@@ -121,6 +121,7 @@ def test_the_score_is_the_log_ratio_of_the_two_answers():
     assert np.isnan(scores[-2:]).all()
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize(("labels", "epsilon"), [nightly(20, 1.0), nightly(20, 4.0), (5, 2.0)])
 def test_reports_prove_nine_tenths_of_the_loss(labels, epsilon):

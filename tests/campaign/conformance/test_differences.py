@@ -127,6 +127,7 @@ def test_other_servers(request, kind, again, spent):
         assert device.take("spent", OTHER) == pytest.approx(spent)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_memo_is_there_before_the_first_answer(python, page):
     with python.device(Server([ONE]), ORIGIN) as device:

@@ -599,6 +599,7 @@ def test_neither_files_nor_requests_nor_messages_hold_an_answer(desk, device, tm
     assert all(path.stat().st_mode & 0o077 == 0 for path in (tmp_path / "device").rglob("*"))
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [nightly("one-layer"), "one-layer with NULL"])
 def test_frequencies_of_what_is_sent_are_those_of_the_table(tmp_path, name):
@@ -792,6 +793,7 @@ def other_code(code):
     return code[:-1] + ("0" if code[-1] != "0" else "1")
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("refused", ["a wrong code", "a revoked link"])
 @pytest.mark.parametrize("joined", [True, False])
 def test_a_refused_join_leaves_the_folder_as_it_was(desk, device, tmp_path, joined, refused):

@@ -101,6 +101,7 @@ def test_copies_of_a_question_have_its_estimate(server, desk):
     assert shares["b"] == [None] * 3
 
 
+@pytest.mark.nightly
 def test_many_reports_are_added_from_a_file_to_the_same_numbers(server, desk, told, tmp_path):
     for name in ("sets", "numbers"):
         campaign = told(MADE[name], random_answers(MADE[name]))

@@ -94,6 +94,7 @@ def test_they_are_those_from_memory_to_the_last_bit(desk, name):
     assert again.infer(bytes.fromhex(campaign))
 
 
+@pytest.mark.nightly
 @pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.usefixtures("small_pieces")

@@ -143,6 +143,7 @@ def test_who_withdraws_during_an_inference_is_in_no_result(server, desk, monkeyp
     check_problem(desk.client.get(f"/campaigns/{campaign}/results"), 409, "no-results")
 
 
+@pytest.mark.grid
 def test_known_truths_stay_as_they_are(server, desk):
     draft = desk.draft(MECHANISMS["one-layer"], join_mode="open")["id"]
     desk.import_csv(draft, "task,gold\nt0,no\nt1,yes\nt2,\n").raise_for_status()
@@ -227,6 +228,7 @@ def test_the_process_answers_line_by_line(server, desk, monkeypatch, capsys):
     assert Database.open(url).path == server.database.path
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name", ["one-layer", "laplace with a bit", "two-layer"])
 def test_copies_that_one_report_serves_are_one_task_where_agreement_is_judged(server, desk, name):
     mechanism = MECHANISMS[name]
@@ -246,6 +248,7 @@ def test_copies_that_one_report_serves_are_one_task_where_agreement_is_judged(se
     assert found.independent.mechanism == mechanism
 
 
+@pytest.mark.grid
 def test_honest_workers_are_not_named_for_copies(server, desk):
     """Each sends one report sixty times: most of them are of one opinion, all the time."""
     draft = desk.draft(join_mode="open")["id"]
@@ -326,6 +329,7 @@ def test_what_was_sent_again_is_counted_in_whole_batches(count, told):
     assert again.all == (count + 1) // 5 * 5
 
 
+@pytest.mark.grid
 def test_copies_of_a_question_are_inferred_once(server, desk):
     """Before, ten copies of each report counted as ten: for truths, workers and confidence."""
     mechanism = MECHANISMS["one-layer"]

@@ -99,6 +99,7 @@ def change_method(desk, campaign, method):
     desk.client.patch(url, json=change, headers={"If-Match": etag}).raise_for_status()
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name", mechanisms_by_day())
 def test_results_are_outdated_until_they_are_of_all_reports(server, desk, name):
     mechanism = MECHANISMS[name]

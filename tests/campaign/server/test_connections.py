@@ -118,6 +118,7 @@ def endless(_):
         yield "x" * 100_000
 
 
+@pytest.mark.nightly
 def test_who_takes_nothing_of_an_answer_is_cut_off(start_server, monkeypatch):
     monkeypatch.setattr(ReportExport, "json_lines", endless)
     own = start_server(at_once=1, taking_seconds=PATIENCE)

@@ -124,6 +124,7 @@ def over(server, now):
     return [one.hex() for one in found]
 
 
+@pytest.mark.nightly
 @pytest.mark.grid
 @pytest.mark.parametrize("least", [1, 2])
 def test_all_of_workers_is_deleted_so_many_days_after_closing(server, desk, least):

@@ -55,6 +55,7 @@ def test_it_moves_with_releases_in_steps(desk):
     assert funnel(desk, campaign) == (9, 9, 3, 3)  # 5 left
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("exists", [True, False])
 def test_whom_the_requester_deletes_has_not_left(desk, exists):
     """So that a requester cannot fill up a step with deletions, and then see the next one."""

@@ -386,6 +386,7 @@ def fail_to_replace(database, *named, commits):
         raise OfThisTestError
 
 
+@pytest.mark.nightly
 @pytest.mark.grid
 @pytest.mark.parametrize("commits", [False, True])
 def test_the_journal_forgets_a_replacement_that_failed(desk, start_server, server, commits):
@@ -455,6 +456,7 @@ def test_no_invite_of_a_public_link_is_replaced(desk):
     check_problem(desk.client.post(url, json={"invite": "x"}), 422, "validation")
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_what_a_replaced_link_sent_does_not_come_back_with_a_copy(
     serve, settings, tmp_path, request

@@ -294,6 +294,7 @@ def test_a_first_start_that_failed_is_tried_again(settings):
     start(settings)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("how", ["missing", "empty"])
 def test_a_lost_database_is_refused_next_to_its_journal(settings, lose, how):
     """A server started with an empty one before, and `readyz` said 200."""
@@ -321,6 +322,7 @@ def test_a_database_that_only_has_a_key_is_empty(settings, lose):
     refused(lost, "has 1 entries")
 
 
+@pytest.mark.grid
 def test_new_overrides_and_says_what_it_leaves_behind(settings, lose):
     first = start(settings)
     assert begin_new(settings) is None

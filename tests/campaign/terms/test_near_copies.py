@@ -231,6 +231,7 @@ PAIRS = look_alikes.flatmap(
 SAME = st.characters(exclude_categories=["Cs"]).map(lambda letter: (letter, letter))
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @given(
     st.lists(PAIRS | SAME, max_size=8),
@@ -327,6 +328,7 @@ def test_the_page_does_not_grow_much_by_the_table():
     assert TABLE.stat().st_size < 40_000
 
 
+@pytest.mark.nightly
 @with_icu
 @pytest.mark.slow
 def test_the_table_is_what_icu_says():

@@ -149,6 +149,7 @@ def test_no_campaign_has_a_delta():
     assert " delta: 0," in (WORKER / "channels" / "index.js").read_text()
 
 
+@pytest.mark.nightly
 def test_a_limit_that_allows_nothing_is_seen(browser):
     with screens(browser, given()) as page:
         to_consent(page)
@@ -166,6 +167,7 @@ def test_a_limit_that_allows_nothing_is_seen(browser):
         assert calls(page, "join")[0][:1] == [INVITE]
 
 
+@pytest.mark.nightly
 def test_either_choice_looks_alike(browser):
     with screens(browser, given()) as page:
         to_consent(page)

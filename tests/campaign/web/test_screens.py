@@ -59,6 +59,7 @@ XSS = (
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.nightly
 def test_languages_say_the_same():
     keys = [set(catalog) for catalog in CATALOGS.values()]
     assert keys[0] == keys[1]
@@ -73,6 +74,7 @@ def test_languages_say_the_same():
         assert not [text for text in catalog.values() if FORBIDDEN.search(text)]
 
 
+@pytest.mark.nightly
 def test_messages_of_screens_are_there_and_used():
     used = keys_used()
     assert used <= CATALOGS["en"].keys()
@@ -122,6 +124,7 @@ def test_a_worker_is_told_what_to_decide_on(browser):
         assert page.told == []
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "kind", [nightly(kind) if place else kind for place, kind in enumerate(ALLOTMENTS)]
 )
@@ -137,6 +140,7 @@ def test_that_some_of_the_questions_are_handed_out_is_told(browser, kind):
         assert page.told == []
 
 
+@pytest.mark.nightly
 def test_a_last_day_is_told_where_there_is_one(browser):
     for closes in ("2099-12-31", None):
         with screens(browser, given(closes=closes)) as page:
@@ -145,6 +149,7 @@ def test_a_last_day_is_told_where_there_is_one(browser):
             assert told == (closes is not None)
 
 
+@pytest.mark.nightly
 def test_consent_says_how_often_which_answer_becomes_which_report(browser):
     mechanism = MECHANISMS["one-layer"]
     with screens(browser, given(mechanism)) as page:
@@ -155,6 +160,7 @@ def test_consent_says_how_often_which_answer_becomes_which_report(browser):
             assert sentence in text
 
 
+@pytest.mark.nightly
 def test_a_limit_is_a_number_or_nothing(browser):
     with screens(browser, given()) as page:
         consider(page)
@@ -176,6 +182,7 @@ def limit(page, text):
     page.locator("#budget").fill(text)
 
 
+@pytest.mark.nightly
 @pytest.mark.grid
 @pytest.mark.parametrize(
     ("typed", "written"), [(None, []), ("3", [[3]]), ("", [[None]])], ids=["left", "other", "none"]
@@ -229,6 +236,7 @@ def test_a_limit_says_how_many_answers_it_allows(browser):
         assert page.get_by_role("button", name="no", exact=True).is_disabled()
 
 
+@pytest.mark.nightly
 def test_a_limit_that_is_typed_stays_where_the_language_changes(browser):
     with screens(browser, given()) as page:
         consider(page)
@@ -241,6 +249,7 @@ def test_a_limit_that_is_typed_stays_where_the_language_changes(browser):
         assert calls(page, "setBudget") == [[4]]
 
 
+@pytest.mark.nightly
 def test_the_first_screen_says_who_asks_what_for_and_how_long(browser):
     state = given(YES_NO, tasks=10, closes="2099-12-31")
     with screens(browser, state) as page:
@@ -263,6 +272,7 @@ def test_the_first_screen_says_who_asks_what_for_and_how_long(browser):
         assert calls(page, "join") == []
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("name", "shown"),
     [
@@ -281,6 +291,7 @@ def test_the_picture_shows_the_odds_where_there_are_simple_ones(browser, name, s
         assert page.told == []
 
 
+@pytest.mark.nightly
 @pytest.mark.grid
 @pytest.mark.parametrize("app", ["Instagram 300.0", "[FBAN/FBIOS]", "WhatsApp/2", "MicroMessenger"])
 def test_inside_another_app_a_browser_is_asked_for_before_joining(browser, app):
@@ -302,6 +313,7 @@ def test_inside_another_app_a_browser_is_asked_for_before_joining(browser, app):
         assert page.told == []
 
 
+@pytest.mark.nightly
 def test_a_code_continues_what_was_opened_in_another_browser(browser):
     with screens(browser, given(code=CODE)) as page:
         page.get_by_text("Opened this link before?").click()
@@ -341,6 +353,7 @@ def test_pictures_are_got_before_joining_and_counted(browser):
         arrive(page, "Before you start")
 
 
+@pytest.mark.nightly
 def test_who_looks_over_the_answers_sees_all_questions_and_comes_back(browser):
     with screens(browser, given()) as page:
         joined(page)
@@ -420,6 +433,7 @@ def test_answers_of_every_kind(browser, mechanism, answer, written):
         assert page.told == []
 
 
+@pytest.mark.nightly
 def test_an_answer_is_undone_as_long_as_the_next_question_is_open(browser):
     with screens(browser, given()) as page:
         joined(page)
@@ -446,6 +460,7 @@ def test_an_answer_is_undone_as_long_as_the_next_question_is_open(browser):
         assert calls(page, "keepDrafts")[-1] == [[["t1", "no"]]]
 
 
+@pytest.mark.nightly
 def test_a_second_tap_does_not_answer_the_next_question(browser):
     with screens(browser, given()) as page:
         joined(page)
@@ -456,6 +471,7 @@ def test_a_second_tap_does_not_answer_the_next_question(browser):
         assert calls(page, "keepDrafts") == [[[["t1", "yes"]]]]
 
 
+@pytest.mark.nightly
 def test_many_answers_are_searched(browser):
     with screens(browser, given(TOWNS), locale="de-DE") as page:
         consider(page, "Weiter", "Bevor Sie anfangen")
@@ -474,6 +490,7 @@ def test_many_answers_are_searched(browser):
         assert calls(page, "keepDrafts") == [[[["t1", "Town 15"]]]]
 
 
+@pytest.mark.nightly
 def test_the_ends_of_a_scale_are_named_by_columns(browser):
     data = {"question": "How loud was it?", "0": "not at all", "4": "very"}
     with screens(browser, given(FIVE, numbered_tasks(1, data), state="joined")) as page:
@@ -487,6 +504,7 @@ def test_the_ends_of_a_scale_are_named_by_columns(browser):
         assert page.locator(".review li").inner_text() == "How loud was it?\n2"
 
 
+@pytest.mark.nightly
 def test_numbers_are_checked_in_words(browser):
     with screens(browser, given(NUMBERS), locale="de-DE") as page:
         consider(page, "Weiter", "Bevor Sie anfangen")
@@ -504,6 +522,7 @@ def test_numbers_are_checked_in_words(browser):
         assert page.locator("#number").input_value() == "2,5"
 
 
+@pytest.mark.nightly
 def test_no_more_answers_than_are_taken(browser):
     with screens(browser, given(answers=1)) as page:
         page.get_by_text("Up to 1 of 3 questions").wait_for()
@@ -524,6 +543,7 @@ def test_no_more_answers_than_are_taken(browser):
         page.get_by_text("There is no answer yet.").wait_for()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "name", ["one-layer", nightly("laplace, filled"), nightly("matrix factorisation")]
 )
@@ -622,6 +642,7 @@ def test_a_keyboard_is_enough(browser):
         assert page.told == []
 
 
+@pytest.mark.nightly
 def test_digits_choose_levels_by_their_number(browser):
     with screens(browser, given(FIVE, state="joined")) as page:
         resumed(page)
@@ -763,6 +784,7 @@ def test_a_small_screen_by_touch(browser, zoomed):
         assert page.told == []
 
 
+@pytest.mark.nightly
 def test_a_touch_chooses(browser):
     options = {"viewport": {"width": 320, "height": 568}, "has_touch": True}
     with screens(browser, given(tasks=1), **options) as page:
@@ -772,6 +794,7 @@ def test_a_touch_chooses(browser):
         assert calls(page, "commit") == [[[["t1", "cannot tell"]]]]
 
 
+@pytest.mark.nightly
 def test_a_language_from_right_to_left(browser):
     catalog = {**CATALOGS["en"], "language": "Test", "direction": "rtl"}
     state = given(state="joined")
@@ -793,6 +816,7 @@ def test_a_language_from_right_to_left(browser):
         assert not page.evaluate(WIDE)
 
 
+@pytest.mark.nightly
 def test_languages_can_be_switched_on_the_way(browser):
     with screens(browser, given(), locale="fr-FR") as page:
         joined(page)
@@ -809,6 +833,7 @@ def test_languages_can_be_switched_on_the_way(browser):
         assert page.locator("#told").inner_text() == "Frage 1: yes"
 
 
+@pytest.mark.nightly
 def test_answers_are_not_lost_on_the_way(browser):
     with screens(browser, given(keepsDrafts=False)) as page:
         joined(page)
@@ -848,6 +873,7 @@ def test_who_stays_comes_back_to_the_answers(browser, leave, stay):
         assert len(calls(page, "open")) == len(calls(page, "load")) - 1 == 1
 
 
+@pytest.mark.nightly
 def test_a_link_that_is_opened_again_leaves_no_invite_in_the_address(browser):
     with screens(browser, given(), address=LINK) as page:
         arrive(page, "Open your whole link")
@@ -898,6 +924,7 @@ def test_answers_are_kept_unless_the_worker_turns_that_off(browser):
         assert page.told == []
 
 
+@pytest.mark.nightly
 def test_who_comes_back_goes_on_with_the_first_open_question(browser):
     kept = [["t1", "no"], ["t2", "yes"]]
     with screens(browser, given(state="joined", drafts=kept), address=LINK) as page:
@@ -914,6 +941,7 @@ def test_who_comes_back_goes_on_with_the_first_open_question(browser):
         assert calls(page, "load") == []
 
 
+@pytest.mark.nightly
 def test_another_link_in_the_same_browser_starts_without_the_answers(browser):
     kept = [["t1", "no"]]
     with screens(browser, given(state="joined", drafts=kept, isOther=True)) as page:
@@ -926,6 +954,7 @@ def test_another_link_in_the_same_browser_starts_without_the_answers(browser):
         assert page.locator("[aria-pressed]").count() == 0
 
 
+@pytest.mark.nightly
 def test_answers_are_deleted_from_the_menu(browser):
     with screens(browser, given()) as page:
         joined(page)
@@ -940,6 +969,7 @@ def test_answers_are_deleted_from_the_menu(browser):
         assert page.told == []
 
 
+@pytest.mark.nightly
 def test_a_question_says_that_there_is_no_connection(browser):
     with screens(browser, given()) as page:
         joined(page)
@@ -949,6 +979,7 @@ def test_a_question_says_that_there_is_no_connection(browser):
         page.locator("#connection:empty").wait_for(state="attached")
 
 
+@pytest.mark.nightly
 @pytest.mark.grid
 @pytest.mark.parametrize(
     ("state", "heading"),
@@ -1027,6 +1058,7 @@ def test_a_receipt_says_what_left_and_how_to_take_it_back(browser):
         assert page.told == []
 
 
+@pytest.mark.nightly
 def test_a_receipt_says_what_reports_without_a_name_point_to(browser):
     state = given(MECHANISMS["optimal"], state="sent")
     for place, labels in enumerate((["no"], ["maybe", "yes"], [])):
@@ -1040,6 +1072,7 @@ def test_a_receipt_says_what_reports_without_a_name_point_to(browser):
         assert page.told == []
 
 
+@pytest.mark.nightly
 def test_a_receipt_of_a_sketch(browser):
     state = given(MECHANISMS["matrix factorisation"], state="sent")
     state["receipt"].update(reports=[], sketch=1234, completionCode=None, epsilon=None)
@@ -1076,6 +1109,7 @@ def test_a_key_withdraws_from_another_device(browser):
         arrive(page, "Birds")
 
 
+@pytest.mark.nightly
 def test_a_device_forgets(browser):
     with screens(browser, given(state="joined")) as page:
         press(page, "That was not me")
@@ -1087,6 +1121,7 @@ def test_a_device_forgets(browser):
         assert calls(page, "forget") == [[]]
 
 
+@pytest.mark.nightly
 @pytest.mark.grid
 @pytest.mark.parametrize(
     ("address", "changes", "heading", "sentence"),
@@ -1113,6 +1148,7 @@ def test_what_cannot_start_says_why(browser, address, changes, heading, sentence
         assert calls(page, "join") == []
 
 
+@pytest.mark.nightly
 def test_what_is_refused_is_told_where_it_was_tried(browser):
     options = {"viewport": {"width": 320, "height": 568}, "has_touch": True, "is_mobile": True}
     budget = {"budget": 1, "spent": 1.5, "after": 2.50001}
@@ -1135,6 +1171,7 @@ def test_what_is_refused_is_told_where_it_was_tried(browser):
         assert alert.inner_text() == ""
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("key", ["refusal.place", nightly("refusal.credential")])
 def test_who_has_lost_the_place_is_told_so_and_may_delete_the_answers(browser, key):
     with screens(browser, given(refuses={"commit": [key]})) as page:
@@ -1152,6 +1189,7 @@ def test_who_has_lost_the_place_is_told_so_and_may_delete_the_answers(browser, k
         assert calls(page, "dropDrafts") == [[]]
 
 
+@pytest.mark.nightly
 def test_every_refusal_says_what_happened_whether_anything_was_sent_and_what_to_do():
     sent = re.compile(
         r"\b(sent|accepted|deleted|rejects|kept|stay|gesendet|angenommen|gelöscht|aufbewahrt|bleibt)\b"
@@ -1164,6 +1202,7 @@ def test_every_refusal_says_what_happened_whether_anything_was_sent_and_what_to_
                 assert sent.search(text), key
 
 
+@pytest.mark.nightly
 def test_numbers_of_a_refusal_are_written_in_the_language(browser):
     values = {"budget": 2.5, "spent": 0, "after": 8.25}
     with screens(
@@ -1175,6 +1214,7 @@ def test_numbers_of_a_refusal_are_written_in_the_language(browser):
         assert "wären es 8,25." in page.locator("#alert").inner_text()
 
 
+@pytest.mark.nightly
 def test_tasks_show_their_columns_in_order_and_their_images(browser):
     hash_ = "ab" * 32
     picture = {"image": hash_, "alt": "A bird"}
@@ -1202,6 +1242,7 @@ def test_tasks_show_their_columns_in_order_and_their_images(browser):
         assert page.told == []
 
 
+@pytest.mark.nightly
 def test_tasks_are_asked_in_reading_order(browser):
     names = ("t10", "t9", "s")
     tasks = [{**one, "name": name} for one, name in zip(numbered_tasks(3), names, strict=True)]
@@ -1215,6 +1256,7 @@ def test_tasks_are_asked_in_reading_order(browser):
         assert seen == ["Is it 3?", "Is it 2?", "Is it 1?"]
 
 
+@pytest.mark.nightly
 def test_a_saved_page_asks_for_the_link(browser):
     text = document(server=ORIGIN)
     with screens(browser, given(), address=f"{ORIGIN}/j/saved", page_text=text) as page:
@@ -1234,6 +1276,7 @@ def test_a_saved_page_asks_for_the_link(browser):
         assert page.told == []
 
 
+@pytest.mark.nightly
 def test_a_page_without_its_program_says_so(browser):
     with browser.new_context(java_script_enabled=False) as context:
         page = context.new_page()
@@ -1244,6 +1287,7 @@ def test_a_page_without_its_program_says_so(browser):
         page.get_by_text("Diese Seite ist nicht gestartet.").wait_for()
 
 
+@pytest.mark.nightly
 def test_moves_are_not_made_where_they_are_not_wanted(browser):
     with screens(browser, given(), reduced_motion="reduce") as page:
         seconds = page.locator("button").first.evaluate(

@@ -142,6 +142,7 @@ def test_a_key_in_an_address_is_not_used_and_does_not_stay_there(person, campaig
         assert desk.key.encode() not in b"".join(one.everything for one in requester.wire.sent)
 
 
+@pytest.mark.nightly
 def test_a_key_that_has_ended_says_so(person, campaign):
     desk, made = campaign
     old = issue_key(desk.server.database, "old in a browser", expires_at=1_000)

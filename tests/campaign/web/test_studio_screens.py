@@ -125,6 +125,7 @@ def steps(requester, desk):
     yield "check"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("walk", "count"), [(campaigns, 8), (steps, 5)])
 @pytest.mark.parametrize(
     ("size", "scheme"),

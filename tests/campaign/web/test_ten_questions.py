@@ -68,6 +68,7 @@ def ten_questions(desk):
     return campaign
 
 
+@pytest.mark.nightly
 @pytest.mark.grid
 @pytest.mark.parametrize(
     ("size", "language", "scheme"),

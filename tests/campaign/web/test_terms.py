@@ -368,6 +368,7 @@ def test_tasks_that_lose_more_than_the_campaign_says_are_refused(page, monkeypat
     assert f"ε = {exact!r:.12}" in said
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "rank", "tasks", "variant"),

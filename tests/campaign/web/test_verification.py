@@ -154,6 +154,7 @@ def test_files_are_compared_as_browsers_get_them():
     assert paths == set(COMPARED)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     "packed",
     [

@@ -74,6 +74,7 @@ def test_labels_by_mouse_by_keyboard_and_by_touch(person, desk):
     assert all("409 (Conflict)" in line for line in requester.told)  # no results yet
 
 
+@pytest.mark.nightly
 def test_a_requester_sees_who_is_excluded_and_that_workers_may_be_invented(person, desk):
     campaign = desk.campaign(join_mode="open", at_least=1, closes_on="2099-12-31")
     workers = [desk.worker(campaign) for _ in range(3)]

@@ -156,6 +156,7 @@ def test_a_campaign_is_refused_where_a_browser_refuses_it(page):
         assert can == (why_not_in_page(mechanism) is None)
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "answer"),

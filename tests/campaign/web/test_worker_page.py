@@ -89,6 +89,7 @@ def test_nothing_stands_in_the_page_that_its_policy_forbids():
     assert all("src" in one for one, _ in SCRIPTS if one["type"] == "module")
 
 
+@pytest.mark.nightly
 @pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("changed", [None, "page.js", nightly("worker.css")])
@@ -200,6 +201,7 @@ def test_the_saved_page_is_one_file_that_speaks_to_one_server():
     assert set(re.findall(r"https?://[^\s\"]*", text)) == spelled
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_the_saved_page_starts_from_a_file(browser, tmp_path):
     file = tmp_path / "quietcrowd.html"

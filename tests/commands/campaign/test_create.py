@@ -26,6 +26,7 @@ def create(run, tmp_path):
     return command
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     ("tasks", "words", "total", "answers"),
     [
@@ -103,7 +104,7 @@ def test_a_good_result_is_predicted_before_anything_is_sent(create):
     assert errors.index("better than guessing") < errors.index("cannot be reached")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_guess_is_refused_and_each_way_out_creates_the_campaign(create, run, at_desk):
     status, output, errors = create(30, "--people", 8, "--max-answers", 30)
     assert (status, output) == (2, "")
@@ -142,6 +143,7 @@ def test_what_would_never_be_shown_is_not_created(create):
     assert "With 4 people, 90 questions" in errors
 
 
+@pytest.mark.nightly
 def test_numbers_are_predicted_and_sketches_are_created_unpredicted(create, run, tmp_path):
     (tmp_path / "n.csv").write_text("id,q\na,A?\nb,B?\n")
     words = ("campaign", "create", "T", "--tasks", tmp_path / "n.csv", "--between", "0,10")

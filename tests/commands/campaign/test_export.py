@@ -32,6 +32,7 @@ def test_an_export_that_breaks_off_leaves_the_one_before(run, at_desk, monkeypat
 MANY = 20_000
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("rows", [0, 1, MANY])
 def test_results_are_one_line_of_json(run, at_desk, server, rows):
     campaign = at_desk.campaign()

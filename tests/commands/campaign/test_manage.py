@@ -215,6 +215,7 @@ def test_a_draft_that_cannot_be_deleted_is_named(run, at_desk, tmp_path, monkeyp
     assert f"The draft {draft['id']} stays on the server" in errors
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -235,6 +236,7 @@ def test_tasks_come_from_files_of_several_formats(run, at_desk, tmp_path, name, 
     ]
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     ("words", "kept"),
     [([], True), (["--no-drafts"], False), (["--open-to-all", "--drafts"], True)],
@@ -306,6 +308,7 @@ def test_what_goes_wrong_with_a_config_is_one_sentence(
     assert sorted(path.name for path in tmp_path.glob("*.xml")) == ["c.xml"]
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     ("table", "told"),
     [

@@ -94,6 +94,7 @@ def test_a_day_that_questions_are_about_is_told_to_workers(run, at_desk, tmp_pat
     assert "All questions are about the day 2026-12-01." in run("campaign", "open", campaign)[2]
 
 
+@pytest.mark.nightly
 def test_a_last_day_is_named_changed_and_taken_back(run, at_desk, tmp_path):
     file = tmp_path / "birds.csv"
     file.write_text("task,question\na,A?\n")

@@ -41,6 +41,7 @@ def test_json_and_a_picture(run, tmp_path):
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_labels_and_slow_noise(run, monkeypatch):
     assert "'a', 'b', 'c'" in run("one-layer", "--labels", "a,b,c", "--samples", 500)[1]

@@ -42,6 +42,7 @@ def test_any_table(tmp_path, header, rows):
     look(path)
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EXPORTS)
 @FIXED

@@ -196,6 +196,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 SETS = st.none() | st.lists(TEXTS | st.sampled_from(['{"choices": []}', "[{}]", "=1"]), max_size=3)
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["label-studio", "label-studio-min", "label-studio-csv"])
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

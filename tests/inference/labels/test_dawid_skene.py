@@ -153,6 +153,7 @@ def test_one_step_by_hand():
     np.testing.assert_allclose(accuracy, [(5 / 3 + 3) / 6, (2 / 3 + 3) / 5, (1 / 3 + 3) / 5])
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @settings(max_examples=40)
 @given(crowds(domain=ABC, max_tasks=12))

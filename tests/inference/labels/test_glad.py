@@ -94,6 +94,7 @@ def by_hand(answers, labels, n_iter, gold):
     return alpha, history
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize(("labels", "known"), [nightly(2, 0), (3, 0), (2, 7), nightly(3, 7)])
 def test_against_floats_and_brute_force(labels, known):
@@ -132,6 +133,7 @@ def test_the_objective_bounds_the_log_posterior_and_reaches_it(labels):
         assert log_posterior(answers, labels, alpha + away[0], ease + away[1], {}) < best
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @settings(max_examples=40)
 @given(crowds(domain=ABC, max_tasks=12))

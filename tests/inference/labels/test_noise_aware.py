@@ -104,6 +104,7 @@ crowds = st.builds(
 )
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @settings(max_examples=30)
 @given(
@@ -238,6 +239,7 @@ def test_a_store_with_a_checkpoint_gives_the_bits_of_memory(name, tmp_path):
     assert whole.fit(reports, gold=gold).history == expected.history
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("prior", [None, {"a": 0.1, "b": 0.2, "c": 0.7}])
 @pytest.mark.parametrize("earlier", [None, {"a": 1.0}, {"a": 0.3, "b": 0.3, "c": 0.4}])
 def test_of_a_start_with_another_prior_workers_are_taken_over_alone(prior, earlier):
@@ -255,6 +257,7 @@ def test_of_a_start_with_another_prior_workers_are_taken_over_alone(prior, earli
         NoiseAware(prior={"b": 0.5}).extend(start, reports)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_known_truths_stay_and_an_earlier_estimate_is_a_start(name):
     reports, gold = reported(CROWD, name), frame_of_truths(CROWD, 30)
@@ -271,6 +274,7 @@ def test_known_truths_stay_and_an_earlier_estimate_is_a_start(name):
     assert (again.truths["truth"] == first.truths["truth"]).mean() > 0.97
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_new_tasks_with_new_workers_extend_an_estimate(name):
@@ -466,6 +470,7 @@ def test_workers_and_tasks_without_answers_are_no_trouble(name):
     assert estimate is not None
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.NoSignalWarning")
 @pytest.mark.parametrize(

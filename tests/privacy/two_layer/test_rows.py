@@ -98,6 +98,7 @@ def test_without_a_second_layer_it_is_randomised_response(labels):
         assert exact <= two.spent("a", delta).total_epsilon + 1e-9 <= exact + 0.02
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_rows_that_differ_in_half_of_their_places_are_worse_than_opposite_ones():
     mechanism = TwoLayerRandomizedResponse.from_claimed_epsilon(
@@ -115,6 +116,7 @@ def test_rows_that_differ_in_half_of_their_places_are_worse_than_opposite_ones()
     assert max(own) <= spent.total_epsilon <= stated
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_mechanism_made_for_so_many_answers_loses_far_less_at_a_delta():
     low, high = two_layer_bounds(1.0, 277, labels=2)

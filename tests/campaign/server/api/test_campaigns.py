@@ -261,6 +261,7 @@ def test_changes_name_the_version_that_they_change(desk):
     check_problem(nothing, 422, "validation")
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     "change",
     [

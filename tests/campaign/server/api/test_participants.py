@@ -497,6 +497,7 @@ def test_where_every_task_is_reported_all_come_at_once_or_none(desk, name):
     check_problem(worker.send(*changed), 422, "validation")
 
 
+@pytest.mark.nightly
 @pytest.mark.grid
 def test_the_largest_batch_fits(desk):
     name = "laplace with a bit"

@@ -61,6 +61,7 @@ def draft(desk):
     return url, partial(send, "tasks/reading"), partial(send, "tasks")
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name", [*FILES])
 def test_the_content_decides_how_a_file_is_read(desk, draft, name):
     url, read, add = draft

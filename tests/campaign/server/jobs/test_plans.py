@@ -91,6 +91,7 @@ def test_a_requester_has_one_made_at_a_time_and_others_follow(jobs):
     asyncio.run(play())
 
 
+@pytest.mark.nightly
 def test_what_takes_too_long_is_ended_and_the_next_one_is_made(jobs, tmp_path):
     made = jobs(longest=1.0)
 

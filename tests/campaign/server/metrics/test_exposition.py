@@ -186,6 +186,7 @@ def test_sending_moves_nothing_but_with_a_release_and_then_in_multiples(measured
             assert value % LEAST == 0, name
 
 
+@pytest.mark.nightly
 def test_one_who_leaves_after_a_release_moves_nothing(measured):
     desk = new_desk(measured)
     campaign = desk.campaign(MECHANISMS["one-layer"], join_mode="open", at_least=LEAST)
@@ -216,6 +217,7 @@ def test_the_largest_of_all_open_campaigns_counts(measured):
     assert watch.look()['quietcrowd_reports_total{outcome="accepted"}'] == 3
 
 
+@pytest.mark.nightly
 def test_between_two_minutes_nothing_moves_but_what_requesters_ask_for(measured):
     desk = new_desk(measured)
     campaign = desk.campaign(MECHANISMS["one-layer"], join_mode="open", at_least=1)

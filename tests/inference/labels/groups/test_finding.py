@@ -30,6 +30,7 @@ def test_twelve_copies_are_a_group_and_no_honest_worker_is(following, epsilon, l
     assert group.following == pytest.approx(following, abs=0.05)
 
 
+@pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize(("copies", "rate", "epsilon"), [(48, 0.8, 3.0), (96, 0.1, 3.0)])
 def test_more_copies_than_honest_workers_are_found_even_if_each_answers_few_tasks(
@@ -55,6 +56,7 @@ def test_two_groups_are_found_one_after_another():
     assert sorted(tuple(group.named) for group in groups) == [tuple(COPIES), tuple(range(52, 62))]
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     ("tasks", "workers", "labels", "epsilon", "per_task"),
     [

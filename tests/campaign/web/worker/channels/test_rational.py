@@ -25,6 +25,7 @@ def page(browser):
         yield page
 
 
+@pytest.mark.nightly
 def test_a_loss_is_rounded_up_to_a_decimal(page):
     drawn = np.random.default_rng(1).integers(1, 2**50, (200, 2)).tolist()
     ratios = [Fraction(over, under) for over, under in drawn]

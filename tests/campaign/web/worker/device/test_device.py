@@ -352,6 +352,7 @@ def test_reports_leave_a_whole_number_of_delays_after_they_were_asked_for(joined
     assert tab.page.evaluate("() => window.left") == left
 
 
+@pytest.mark.nightly
 def test_a_question_that_was_asked_before_gets_the_report_that_was_kept(joined, desk):
     labels = qc.RandomizedResponse(domain=YES_NO, epsilon=1.0)
     turned = qc.RandomizedResponse(domain=qc.Categorical(["yes", "no"]), epsilon=1.0)
@@ -665,6 +666,7 @@ def test_where_drafts_are_off_none_is_kept(new_tab, desk, members):
     assert "yes" not in drafts_of(tab)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("later", [86_000_000, 86_400_000, -87_000_000, 10**11])
 def test_answers_are_deleted_a_day_after_the_last_one(joined, new_tab, desk, later):
     tab = joined()
@@ -776,6 +778,7 @@ def test_both_clients_go_on_with_the_code_of_each_other(new_tab, desk, tmp_path,
         assert not client.committed
 
 
+@pytest.mark.nightly
 def test_who_went_on_elsewhere_comes_back_and_drafts_are_still_there(new_tab, elsewhere, desk):
     campaign = desk.campaign()
     [invite] = desk.invite(campaign)
@@ -926,6 +929,7 @@ def test_a_link_replaced_while_reports_are_on_their_way_stores_none(desk, new_ta
     assert desk.client.get(f"/campaigns/{campaign}").json()["reports"] == 0
 
 
+@pytest.mark.nightly
 def test_twenty_lost_responses_take_one_place(joined):
     tab = joined(pause=1)
     tab.lose(20, path="**/me/place")
@@ -966,6 +970,7 @@ def test_what_an_older_page_drew_is_sent(joined, new_tab):
 WITHOUT_PLACE = EARLIER_HASH.replace('channel: "0".repeat(64)', "placed: undefined")
 
 
+@pytest.mark.nightly
 def test_the_ledger_is_a_text_without_answers_and_secrets(joined, desk):
     tab = joined(desk.campaign(about=f"wren {token_hex(8)}"))
     tab.call("keepDrafts", YES)
@@ -1012,6 +1017,7 @@ def test_forgetting_leaves_nothing(joined, desk):
     assert refusal(first.call("commit", YES)) == "refusal.not-joined"
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     ("answers", "key"),
     [([], "no-answer"), ([["t0", None]], "no-answer"), (YES, "too-many")],

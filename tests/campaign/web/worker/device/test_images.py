@@ -68,6 +68,7 @@ def answer_with(page, answer):
     return asked
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_all_images_are_fetched_in_one_order_and_shown(page):
     held = {hash_of(content): content for content in PICTURES.values()}

@@ -67,6 +67,7 @@ def text_of(size):
     return "".join(SIGNS[place * place % 31 + place % 2] for place in range(size))
 
 
+@pytest.mark.nightly
 def test_codes_are_those_of_segno_at_both_ends_of_every_version(page):
     check(page, [text_of(size) for full in FULL for size in (full, full + 1)])
     check(page, [text_of(1), text_of(MOST)])
