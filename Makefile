@@ -58,7 +58,7 @@ nightly: $(VENV)/.ready types sanitize postgresql chromium prometheus caddy pgbo
 		--cov --cov-append --cov-report term:skip-covered --numprocesses auto --dist worksteal
 	$(BIN)/python -m tests.faults
 
-postgresql: $(VENV)/.ready ## install PostgreSQL for the tests, where one may (Debian); asks first
+postgresql: $(VENV)/.locked ## install PostgreSQL for the tests, where one may (Debian); asks first
 	@$(BIN)/python -m tests.campaign.install_postgresql
 
 prometheus: $(VENV)/.ready ## install Prometheus for the dashboard's test, where one may (Debian); asks first
@@ -73,8 +73,8 @@ pgbouncer: $(VENV)/.ready ## install PgBouncer for the tests of deploy/, where o
 mmdebstrap: $(VENV)/.ready ## install mmdebstrap for the tests of deploy/, where one may (Debian); asks first
 	@$(BIN)/python -m tests.deploy.install_mmdebstrap
 
-chromium: $(VENV)/.ready ## install Chromium for the tests, where one may (Debian); asks first
-	@$(BIN)/python -m tests.campaign.web.install_chromium
+chromium: $(VENV)/.locked ## install Chromium for the tests, where one may (Debian); asks first
+	@PYTHONPATH=src $(BIN)/python -m tests.campaign.web.install_chromium
 
 check: $(VENV)/.ready ## lint, format, types, import contracts, English
 	$(BIN)/ruff check .
