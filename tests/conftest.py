@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import settings
-from quietcrowd.inference.loop import available_threads
 from tests.programs import running
+
+from quietcrowd.inference.loop import available_threads
 
 settings.register_profile("nightly", deadline=None, derandomize=True)
 settings.register_profile("quietcrowd", settings.get_profile("nightly"), max_examples=50)
