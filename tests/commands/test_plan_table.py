@@ -27,7 +27,7 @@ def test_a_verdict_comes_first_and_every_way_out_works(run):
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ["people", "questions", "total"])
 def test_the_least_is_found_and_printed_as_a_command(run, what):
-    crowd = () if what == "people" else ("--people", 80)
+    crowd = () if what == "people" else ("--people", 200)
     status, output, errors = run(*SMALL, *crowd, "--least", what)
     assert (status, errors) == (0, "")
     assert "This is better than guessing" in " ".join(output.split())
@@ -38,6 +38,31 @@ def test_the_least_is_found_and_printed_as_a_command(run, what):
     [row, _] = json.loads(run(*command[1:], "--json")[1])["rows"]
     assert row == {name: found[name] for name in row}
     assert row["verdict"] in " ".join(output.split())
+
+
+def test_a_survey_is_computed_with_the_same_words(run):
+    words = ("plan", "--goal", "shares", "--tasks", 12, "--labels", "no,yes", "--total-epsilon", 5)
+    status, output, errors = run(*words, "--people", 50)
+    assert (status, errors) == (0, "")
+    told = " ".join(output.split())
+    assert "each share will be known to about ± 50 points (95 %). Not asking: ± 50 points." in told
+    assert "This is as good as not asking. Ways to a better result:" in told
+    assert "Assumed: everyone answers all of their questions" in told
+    lines = [line.strip() for line in output.splitlines() if line.startswith("  quietcrowd")]
+    assert len(lines) == 3
+    for line in lines:
+        assert "This is precise." in " ".join(run(*shlex.split(line)[1:])[1].split())
+    [row] = json.loads(run(*words, "--people", 50, "--json")[1])["rows"]
+    assert (row["score"], row["standing"], row["constant"]) == ("share", "useless", 0.5)
+    found = json.loads(run(*words, "--least", "people", "--json")[1])
+    assert (found["suffices"], found["standing"]) == (True, "good")
+    several = " ".join(run(*words, "--people", "50,2000")[1].split())
+    assert several.count("each share will be known") == 2
+    assert "Ways to" not in several
+    for flag in (("--pilot", "x.csv"), ("--accuracy", 0.9), ("--simulations", 5)):
+        status, _, errors = run(*words, "--people", 50, *flag)
+        assert status == 2
+        assert f"{flag[0]} does not apply to --goal shares" in errors
 
 
 @pytest.mark.slow

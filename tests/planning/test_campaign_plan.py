@@ -47,6 +47,8 @@ def test_a_row_that_does_no_better_than_a_guess_is_useless():
     assert not row(error=0.39).useless
     assert not row(error=0.4, many_high=0.49).useless
     assert row(error=0.4).to_dict()["useless"]
+    assert [row(error=error).standing for error in (0.25, 0.26, 0.4)] == ["good", "weak", "useless"]
+    assert row(error=0.26).to_dict()["heading"] == "Only somewhat better than guessing"
     assert row(error=0.4).verdict == row(error=0.4).to_dict()["verdict"]
 
 

@@ -187,6 +187,27 @@ def show_most_sure(epsilon: float, prior: float = 0.5) -> str:
     return _percent(most_sure(epsilon, prior))
 
 
+STRONG, MEDIUM = 1.0, 3.0
+"""Largest losses of all answers of a person with strong, and with medium, protection."""
+
+
+def show_protection(epsilon: float | None) -> str:
+    """Format `most_sure` for a prior of 50 %, and how well that protects.
+
+    Up to ε = 1 (73.2 %) protection is strong, up to 3 (95.3 %) medium. A loss without a fixed limit
+    has the value None.
+
+    Examples
+    --------
+    >>> show_protection(1.0), show_protection(5.0)
+    ('at most 73.2 % sure: strong protection', 'at most 99.4 % sure: weak protection')
+    """
+    if epsilon is None:
+        return "perhaps certain: weak protection"
+    grade = "strong" if epsilon <= STRONG else "medium" if epsilon <= MEDIUM else "weak"
+    return f"at most {show_most_sure(epsilon)} sure: {grade} protection"
+
+
 def _percent(probability: Fraction) -> str:
     if 1 - probability < _CERTAIN:
         return "100 %"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Sequence
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from quietcrowd.commands.declare import option, option_group
@@ -45,6 +46,17 @@ def output_option(text: str = "") -> Any:
     )
 
 
+class Goal(StrEnum):
+    """What a good result is."""
+
+    TRUTHS = "truths"
+    SHARES = "shares"
+
+
+GOAL = option(
+    help="The right answer to each question, or how many people give each answer.",
+    default=Goal.TRUTHS,
+)
 BETWEEN = option(
     metavar="LOW,HIGH", help="Public bounds, if answers are numbers: 0,10.", default=None
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
@@ -23,20 +23,28 @@ from quietcrowd.commands.declare import (
 )
 from quietcrowd.commands.files import check_targets
 from quietcrowd.commands.makers import ranking_of, ranking_rows, sized_maker
-from quietcrowd.commands.options import PossibleAnswers
+from quietcrowd.commands.options import Goal, PossibleAnswers
 from quietcrowd.commands.printing import Working, print_message, print_wrapped
 from quietcrowd.commands.ways_out import LEAST, find_least, values_of, ways_out
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import write_table
 
+if TYPE_CHECKING:
+    from quietcrowd.planning import CampaignPlan
+    from quietcrowd.planning.case import Case
+
 N = TypeVar("N")
 
 _NOT_RANKED = (
     *("total_answers", "mechanism", "target_error", "pilot", "non_private"),
-    *("least", "seed", "output", "plot"),
+    *("least", "seed", "output", "plot", "goal"),
 )
 """Options without a meaning for a ranking."""
+
+_NOT_OF_SURVEYS = ("pilot", "non_private", "simulations", "seed", "plot")
+_OF_CAMPAIGNS = ("quality", "pilot", "draws", "random_state")
+"""Options without a meaning for surveys, and parameters of a plan that a survey does not have."""
 
 
 _SINGLE = {
@@ -104,15 +112,22 @@ class NumberCrowdOptions:
     )
 
 
+_CROWD = (AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
+
+
 @command()
 class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions):
     """Predict the result of a campaign before the first answer.
 
     It simulates crowds with assumed workers, the mechanism and the inference; it needs no answers.
-    The interval contains the error with probability 0.9. If the result is as good as guessing, it
-    prints three ways to a better one.
+    The interval contains the error with probability 0.9. If the result is not much better than
+    guessing, it prints three ways to a better one. For --goal shares it computes how precise the
+    estimated shares, or means, will be.
 
     Example: quietcrowd plan --tasks 200 --labels no,yes --total-epsilon 5 --people 50
+
+    Example: quietcrowd plan --goal shares --tasks 12 --labels no,yes --people 300
+    --answers-per-worker 2
 
     Example: quietcrowd plan --tasks 1000 --labels no,yes --people 50,100,200
     --answers-per-worker 5,20 --total-epsilon 5,10
@@ -124,6 +139,7 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
     """
 
     tasks: int = option(min=1, metavar="NUMBER", help="Number of questions.")
+    goal: Goal = options.GOAL
     people: list[str] | None = option(
         "--people",
         "--workers",
@@ -165,7 +181,7 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
     )
     least: str | None = option(
         metavar="people|questions|total",
-        help="Find the fewest people, or the least total, that beat a guess or reach "
+        help="Find the fewest people, or the least total, with a good result or within "
         "--target-error; or the number of questions per person with the least error.",
         autocompletion=lambda: [*LEAST],
         default=None,
@@ -185,6 +201,12 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
         if self.rank_mechanisms:
             self._rank_mechanisms()
             return
+        crowd = [name for group in _CROWD for name in option_names(group)]
+        others = given_options(self, (*_NOT_OF_SURVEYS, *crowd)) if self._is_survey else []
+        if others:
+            raise ParameterError(
+                "commands.option-does-not-apply", option=others[0], subject="--goal shares"
+            )
         check_targets(self.output, self.plot)
         if not self.people and self.least != "people":
             raise ParameterError("commands.people-missing")
@@ -198,7 +220,7 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
         domain = self.domain()
         quality = self._quality(domain)
         makers = map(choose_mechanism, options.split_all(self.mechanism or []))
-        return {
+        asked = {
             "tasks": self.tasks,
             "workers": _whole(self.people or [], "--people"),
             "answers": None
@@ -215,11 +237,31 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
             "draws": self.simulations,
             "random_state": self.seed,
         }
+        left = _OF_CAMPAIGNS if self._is_survey else ()
+        return {name: value for name, value in asked.items() if name not in left}
+
+    @property
+    def _is_survey(self) -> bool:
+        return self.goal is Goal.SHARES
+
+    def _case(self, asked: dict[str, Any]) -> Case:
+        from quietcrowd.planning.case import case_of
+        from quietcrowd.planning.survey_case import survey_cases
+
+        return survey_cases(**asked)[0] if self._is_survey else case_of(**asked)
+
+    def _plan(self, asked: dict[str, Any]) -> CampaignPlan:
+        from quietcrowd.planning import plan
+        from quietcrowd.planning.survey_case import survey_cases, survey_plan
+
+        if self._is_survey:
+            return survey_plan(survey_cases(**asked))
+        with Working("simulated crowds") as working:
+            return plan(progress=working.count, **asked)
 
     def _quality(self, domain: Domain) -> dict[str, Any]:
         labels = isinstance(domain, FiniteDomain)
-        groups = (AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
-        given = {name: getattr(self, name) for group in groups for name in option_names(group)}
+        given = {name: getattr(self, name) for group in _CROWD for name in option_names(group)}
         chosen = {name: value for name, value in given.items() if value is not None}
         if self.truths is not None:
             chosen["truths"] = options.parse_numbers([self.truths], "--label-frequencies")
@@ -234,12 +276,9 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
         return chosen
 
     def _print_plan(self, asked: dict[str, Any]) -> None:
-        from quietcrowd.commands.plan_table import print_plan
-        from quietcrowd.planning import plan
-        from quietcrowd.planning.case import case_of
+        from quietcrowd.commands.plan_table import print_plan, print_survey
 
-        with Working("simulated crowds") as working:
-            found = plan(progress=working.count, **asked)
+        found = self._plan(asked)
         for sentence in found.skipped:
             print_message(f"note: {sentence}")
         if self.output is not None:
@@ -252,14 +291,17 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
         if len(found.private) == 1:
             [row] = found.private
             print_wrapped(row.verdict)
-            if row.useless:
+            if row.standing != "good":
                 print_wrapped("Ways to a better result:")
-                for told, line in ways_out(case_of(**{**asked, "target": None}), self._line):
+                for told, line in ways_out(self._case({**asked, "target": None}), self._line):
                     print_wrapped(f"- {told}", indent="  ")
                     if line is not None:
                         typer.echo(f"  {line}")
             typer.echo()
-        print_plan(found)
+        if self._is_survey:
+            print_survey(found)
+        else:
+            print_plan(found)
         _print_batch(row.workers for row in found.private)
 
     def _line(self, **changed: Any) -> str:
@@ -269,12 +311,10 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
         return command_line(self, "plan", **fixed, least=None, **changed)
 
     def _print_least(self, asked: dict[str, Any], what: str) -> None:
-        from quietcrowd.planning.case import case_of
-
         for name, flag in _SINGLE.items():
             if len(asked[name] or ()) > 1:
                 raise ParameterError("commands.one-number-for-least", option=flag)
-        case = case_of(**{**asked, "workers": asked["workers"] or [1]})
+        case = self._case({**asked, "workers": asked["workers"] or [1]})
         found = find_least(case, what)
         if self.as_json:
             told = {"least": what, "suffices": found.suffices, **found.row.to_dict()}

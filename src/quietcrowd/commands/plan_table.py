@@ -36,6 +36,14 @@ def print_plan(plan: CampaignPlan) -> None:
         print_wrapped(sentence)
 
 
+def print_survey(plan: CampaignPlan) -> None:
+    """Print the verdicts of a survey, unless there is only one, and the assumptions."""
+    rows = plan.rows if len(plan.rows) > 1 else ()
+    for row in rows:
+        print_wrapped(f"{row.mechanism}: {row.verdict}")
+    print_wrapped(f"Assumed: {plan.assumed}.")
+
+
 def _loss(loss: float) -> str:
     return "" if loss == float("inf") else show_total(loss)
 
@@ -47,7 +55,9 @@ def _number(value: float) -> str:
 def _mark(plan: CampaignPlan, row: PlanRow) -> str:
     if row.private and row.useless:
         return "†"
-    return "*" if row in plan.meeting else " "
+    if row in plan.meeting:
+        return "*"
+    return "‡" if row.private and row.standing == "weak" else " "
 
 
 def _floor(floor: float, target: float | None) -> str:
@@ -64,7 +74,9 @@ def _floor(floor: float, target: float | None) -> str:
 def _notes(plan: CampaignPlan) -> list[str]:
     guesses = sorted({_number(row.constant) for row in plan.rows})
     between = guesses[0] if len(guesses) == 1 else f"{guesses[0]} to {guesses[-1]}"
-    marks = " †: as good as guessing." if any(row.useless for row in plan.private) else ""
+    shown = [_mark(plan, row) for row in plan.rows]
+    meanings = {"†": "as good as guessing", "‡": "only somewhat better than guessing"}
+    marks = "".join(f" {mark}: {words}." for mark, words in meanings.items() if mark in shown)
     notes = [f"The best constant guess: {between}.{marks}", _floor(plan.floor, plan.target)]
     if plan.target is None:
         return notes

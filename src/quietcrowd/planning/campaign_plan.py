@@ -9,7 +9,7 @@ import pandas as pd
 from attrs import Factory, asdict, field, frozen
 
 from quietcrowd.evaluation.plots import SCORE_NAMES, check_picture, new_figure, save_with_legend
-from quietcrowd.planning.verdict import summary, verdict
+from quietcrowd.planning.verdict import Outcome, Standing, crowd_words, standing_of
 
 
 @frozen(kw_only=True)
@@ -20,7 +20,8 @@ class PlanRow:
     `epsilon` are exact losses about all answers of a worker and about one; infinite without a
     mechanism. Each worker gives `answers` to the `tasks`. `score` is that of the plan. `error` to
     `high` are those of `ExpectedError`. `constant` is the expected error of the best constant
-    guess, and `many_high` would be `high`, both if there were at least 100 such tasks.
+    guess, and `many_high` would be `high`, both if there were at least 100 such tasks. In a survey,
+    `error`, `low` and `high` are the half-width of a 95 % interval, and `constant` half the range.
     """
 
     mechanism: str
@@ -43,28 +44,39 @@ class PlanRow:
         return self.mechanism != "none"
 
     @property
-    def useless(self) -> bool:
-        """Whether the interval reaches the error of a constant guess.
+    def standing(self) -> Standing:
+        """Whether the result is good, weak or useless; see `quietcrowd.planning.verdict`.
 
         With fewer than 100 tasks the interval is that of 100: an unlucky choice of a few tasks is
         no reason to call the reports useless.
         """
-        return self.many_high >= self.constant
+        return standing_of(self.score, self.error, self.many_high, self.constant)
+
+    @property
+    def useless(self) -> bool:
+        """Whether the interval reaches the error of a constant guess."""
+        return self.standing == "useless"
+
+    @property
+    def heading(self) -> str:
+        """The standing in words."""
+        return self._outcome.heading
 
     @property
     def verdict(self) -> str:
         """The expected result, next to a guess, in words."""
-        return verdict(
-            **{name: getattr(self, name) for name in _SAID},
-            people=self.workers,
-            guess=self.constant,
-            useless=self.useless,
-        )
+        crowd = crowd_words(self.workers, self.tasks, self.answers, self.total_epsilon)
+        return f"{crowd}, {self._outcome.sentences}"
 
     @property
     def summary(self) -> str:
         """The expected error in a few words."""
-        return summary(self.score, self.error)
+        return self._outcome.summary
+
+    @property
+    def _outcome(self) -> Outcome:
+        same = {name: getattr(self, name) for name in _SAID}
+        return Outcome(guess=self.constant, **same)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready description, with None for infinite losses."""
@@ -72,10 +84,11 @@ class PlanRow:
             key: None if isinstance(value, float) and math.isinf(value) else value
             for key, value in asdict(self).items()
         }
-        return {**told, "useless": self.useless, "verdict": self.verdict}
+        return {**told, **{name: getattr(self, name) for name in _TOLD}}
 
 
-_SAID = ("tasks", "answers", "total_epsilon", "score", "error", "low", "high")
+_SAID = ("score", "tasks", "error", "low", "high", "standing")
+_TOLD = ("standing", "useless", "heading", "verdict")
 
 
 def _row_key(row: PlanRow) -> tuple[Any, ...]:
@@ -93,7 +106,7 @@ class CampaignPlan:
     tasks : int
         Number of tasks.
     score : str
-        Kind of all errors, ``error_rate`` or ``mae``.
+        Kind of all errors: ``error_rate`` or ``mae``, in a survey ``share`` or ``mean``.
     assumed : str
         Assumptions about the crowd, in words.
     floor : float

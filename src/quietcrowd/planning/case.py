@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from attrs import evolve, frozen
@@ -30,6 +30,7 @@ from quietcrowd.planning.planner import (
     PlannedCell,
     assumed,
     rows_of,
+    score_of,
     sizes_of,
     usual_draws,
     why_not_planned,
@@ -42,6 +43,7 @@ from quietcrowd.planning.simulation import (
     simulated_size,
 )
 from quietcrowd.planning.theory import theory_error
+from quietcrowd.planning.verdict import CLEAR
 
 MOST_PER_QUESTION = 5_000
 """Most answers to a question in a search for people; more take long to simulate."""
@@ -75,7 +77,7 @@ class Case:
     """A planned campaign: `maker` makes its mechanism, for a loss of `total` of all answers.
 
     `name` is that of the mechanism. `given` is the mechanism instead, if it does not follow from
-    `total`. `target` is the desired error; None: less than that of a guess, within the interval.
+    `total`. `target` is the desired error; None: a good result (`quietcrowd.planning.verdict`).
     """
 
     assumption: CrowdAssumption
@@ -130,7 +132,17 @@ class Case:
 
     def reached(self, row: PlanRow) -> bool:
         """Return whether a row is good enough."""
-        return not row.useless if self.target is None else row.error <= self.target
+        return row.standing == "good" if self.target is None else row.error <= self.target
+
+    def check(self) -> None:
+        """Raise `ParameterError` if the campaign's error cannot be computed."""
+        if reason := why_not_planned(self.mechanism, self.assumption.domain):
+            reasons = f"{self.name} was dropped: {reason}"
+            raise ParameterError("evaluation.all-skipped", reasons=reasons)
+        if self.target is not None and self.target < self.assumption.floor():
+            raise ParameterError(
+                "planning.target-below-floor", target=self.target, floor=self.assumption.floor()
+            )
 
     def theory(self) -> float | None:
         """Return the theoretical error, in which a question without an answer counts as wrong.
@@ -163,21 +175,26 @@ class Case:
         error = self.theory()
         if error is None or self.target is not None:
             return None if error is None or self.target is None else error <= self.target
+        most = CLEAR[score_of(self.assumption.domain)] * guess
         tasks = max(self.size.tasks, FAIR_TASKS)
         simulated = simulated_size(self.assumption, self.size).tasks * self.crowds
         counts = 1 / tasks + 1 / simulated
         reach = float(stdtrit(self.crowds - 1, (1 + COVERAGE) / 2)) * math.sqrt(counts)
         if not self._labels:
-            return error * math.exp(BIAS + reach * math.sqrt(math.pi / 2 - 1)) < guess
-        angle = float(transformed(np.array(error), tasks, labels=True))
-        angle += BIAS + reach / 2
-        return math.sin(min(angle, math.pi / 2)) ** 2 < guess
+            high = error * math.exp(BIAS + reach * math.sqrt(math.pi / 2 - 1))
+            return high < guess and error * math.exp(BIAS) <= most
+        angle = BIAS + float(transformed(np.array(error), tasks, labels=True))
+        mean, high = (math.sin(min(angle + more, math.pi / 2)) ** 2 for more in (0.0, reach / 2))
+        return high < guess and mean <= most
 
     def guess(self) -> float:
         """Return the error of a constant guess."""
         tasks = fair_tasks(self.assumption, self.size)
         guesses = [guess_of(self.assumption, tasks, draw, self.seed) for draw in range(self.crowds)]
         return float(np.mean(guesses))
+
+
+C = TypeVar("C", bound=Case)
 
 
 def case_of(
@@ -216,6 +233,7 @@ def case_of(
 
 def make_case(
     *,
+    kind: type[C] = Case,  # type: ignore[assignment]
     assumption: CrowdAssumption,
     maker: Maker,
     size: CrowdSize,
@@ -223,10 +241,10 @@ def make_case(
     epsilon: float | None,
     given: Mechanism | None = None,
     **more: Any,
-) -> Case:
+) -> C:
     """Return a campaign with a total loss, that of one answer, or a given mechanism.
 
-    Raises ParameterError if its error cannot be simulated.
+    Raises ParameterError if its error cannot be computed.
     """
     counts = {"answers": size.answers, "tasks": size.tasks}
     if total is not None and epsilon is not None:
@@ -238,21 +256,11 @@ def make_case(
         total = loss if 0 < loss < math.inf else None
     if total is None:
         total = usual_total(size.answers)
-    case = Case(
+    case = kind(
         assumption=assumption, maker=maker, size=size, total=float(total), given=given, **more
     )
-    check_case(case)
+    case.check()
     return case
-
-
-def check_case(case: Case) -> None:
-    """Raise `ParameterError` if a campaign's error cannot be simulated."""
-    if reason := why_not_planned(case.mechanism, case.assumption.domain):
-        raise ParameterError("evaluation.all-skipped", reasons=f"{case.name} was dropped: {reason}")
-    if case.target is not None and case.target < case.assumption.floor():
-        raise ParameterError(
-            "planning.target-below-floor", target=case.target, floor=case.assumption.floor()
-        )
 
 
 def in_theory(case: Case) -> int | None:

@@ -377,16 +377,10 @@ def _of_one_size(
 def _row(
     cell: PlannedCell, error: ExpectedError, many_high: float, constant: float, score: str
 ) -> PlanRow:
-    size, mechanism = cell.size, cell.mechanism
-    counts = {"answers": size.answers, "tasks": size.tasks}
-    pers: tuple[Per, Per] = ("worker", "answer")
-    total, one = (
-        float("inf") if mechanism is None else exact_loss(mechanism, per, **counts) for per in pers
-    )
+    size, losses = cell.size, {"total_epsilon": float("inf"), "epsilon": float("inf")}
     return PlanRow(
         mechanism=cell.name,
-        total_epsilon=total,
-        epsilon=one,
+        **(losses if cell.mechanism is None else exact_losses(cell.mechanism, size)),
         workers=size.workers,
         tasks=size.tasks,
         answers=size.answers,
@@ -398,3 +392,10 @@ def _row(
         many_high=many_high,
         constant=constant,
     )
+
+
+def exact_losses(mechanism: Mechanism, size: CrowdSize) -> dict[str, float]:
+    """Return the losses of a row: about all answers of a worker, and about one."""
+    pers: dict[str, Per] = {"total_epsilon": "worker", "epsilon": "answer"}
+    counts = {"answers": size.answers, "tasks": size.tasks}
+    return {name: exact_loss(mechanism, per, **counts) for name, per in pers.items()}

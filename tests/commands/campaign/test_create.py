@@ -89,7 +89,7 @@ def test_no_bad_total_reaches_a_server(create, at_desk, total):
 def test_without_a_number_of_people_the_result_is_left_open(create):
     _, _, errors = create(20, "--answers-per-worker", 3, *NO_SERVER)
     assert "The quality of the result depends on the number of people: set --people." in errors
-    assert "To beat a guess takes about" in errors
+    assert "A good result takes about" in errors
     assert "cannot be reached" in errors
     _, _, errors = create(20, "--total-epsilon", 0.001, *NO_SERVER)
     assert "set --people. " in errors
@@ -119,6 +119,27 @@ def test_a_guess_is_refused_and_each_way_out_creates_the_campaign(create, run, a
         assert status == 0, told
         assert "This is better than guessing" in " ".join(told.split()), line
     assert len(at_desk.client.get("/campaigns").json()["items"]) == 3
+
+
+def test_a_survey_is_predicted_with_its_precision(create, at_desk):
+    words = ("--goal", "shares", "--total-epsilon", 5)
+    status, output, errors = create(12, *words, "--people", 50)
+    assert (status, output) == (2, "")
+    assert "each share will be known to about ± 50 points (95 %)" in errors
+    assert "This is as good as not asking. Ways to a better result: - More people (" in errors
+    assert "its result would be useless: As good as not asking. Use one of" in errors
+    status, made, errors = create(12, *words, "--people", 200, "--answers-per-worker", 2)
+    assert status == 0
+    assert "This is imprecise: more than ± 15 points. Ways to a better result, in another" in errors
+    assert at_desk.client.get(f"/campaigns/{made}").json()["goal"] == "shares"
+    status, _, errors = create(12, *words, "--people", 400, "--answers-per-worker", 2)
+    assert status == 0
+    assert "This is precise." in errors
+    assert "Ways to" not in errors
+    assert (
+        "A good result takes about 340 in theory"
+        in create(12, *words, "--answers-per-worker", 2)[2]
+    )
 
 
 @pytest.mark.slow

@@ -335,8 +335,8 @@ def test_tasks_that_differ_in_numbers_alone_are_told_unless_declared(run, at_des
     (tmp_path / "t.csv").write_text("id,question,picture\na,Owl?,1\nb,Owl?,2\nc,Owl?,3\n")
     words = ("--tasks", tmp_path / "t.csv", "--labels", "no,yes", *WORDS)
     for more, told in (
-        ((), "Up to 3 answers of a worker count as answers to one question"),
-        (("--max-answers", 2), "Up to 2 answers of a worker count as answers to one question"),
+        ((), "Up to 3 answers of a person count as answers to one question"),
+        (("--max-answers", 2), "Up to 2 answers of a person count as answers to one question"),
         (("--max-linked", 3), None),
     ):
         status, _, errors = run("campaign", "create", "T", *words, *more)
@@ -354,7 +354,7 @@ def test_tasks_that_look_alike_are_named(run, at_desk, tmp_path):
     for more in ((), ("--max-linked", 4)):
         status, _, errors = run("campaign", "create", "T", *words, *more)
         assert status == 0
-        assert "Tasks t0, t1, t2 and 1 more look alike" in " ".join(errors.split())
+        assert "Questions t0, t1, t2 and 1 more look alike" in " ".join(errors.split())
 
 
 def test_a_broken_file_of_tasks_is_told_with_its_place(run, at_desk, tmp_path):

@@ -179,6 +179,10 @@ class CampaignDocument(BaseModel):
     answer_epsilon: float | None = Field(
         description="Largest privacy loss of one answer; null: no bound."
     )
+    protection: str = Field(
+        description="How sure someone can become of a fact about a worker of which they were 50 % "
+        "sure, and whether that is strong (`total_epsilon` up to 1), medium (3) or weak protection."
+    )
     mechanism_name: MechanismName | None = Field(
         description="The chosen name; null: the default, or described by the requester."
     )
@@ -226,6 +230,9 @@ class Readiness(BaseModel):
 
     ready: bool
     problems: list[ReadinessProblem]
+    notes: list[str] = Field(
+        description="Sentences about questions that count as one; they do not prevent opening."
+    )
     words: list[str] | None = Field(
         description="Lines that a worker sees before joining; null if a problem prevents them."
     )

@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, delete, event, select, update
 
+from quietcrowd.accounting.consent import show_protection
 from quietcrowd.campaign.protocol.campaign_documents import CampaignDocument
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.allotments import fixed_allotment
@@ -70,6 +71,7 @@ def _about_mechanism(row: Any) -> dict[str, Any]:
         "domain": domain,
         "total_epsilon": total,
         "answer_epsilon": one,
+        "protection": show_protection(total),
         "mechanism_name": None if chosen is None else chosen.mechanism_name,
         "why": why_chosen(chosen, Domain.from_dict(domain)),
     }

@@ -14,6 +14,7 @@ from quietcrowd.campaign.store.database import insert_rows
 from quietcrowd.campaign.terms.channels import parse_mechanism
 from quietcrowd.campaign.terms.configuration import Configuration, build_configuration
 from quietcrowd.campaign.terms.images import named_images
+from quietcrowd.campaign.terms.near_copies import notes_on_copies
 from quietcrowd.campaign.terms.promises import USUAL_RETENTION_DAYS, Promises
 from quietcrowd.campaign.terms.tokens import new_id
 from quietcrowd.exceptions import QuietcrowdError
@@ -126,6 +127,14 @@ def _obstacle(error: QuietcrowdError) -> Obstacle:
     text = str(error)
     message = f"{text[:1].upper()}{text[1:].rstrip('.')}."
     return Obstacle(_FIELDS.get(error.code, "tasks"), message)
+
+
+def notes_on_draft(row: Any, tasks: Sequence[Any]) -> list[str]:
+    """Return sentences about the questions of a draft that do not prevent its opening."""
+    ordered = sorted(tasks, key=lambda one: (len(one.name), one.name))  # 2 is before 10
+    shown = [(one.name, json.loads(one.data)) for one in ordered]
+    mechanism = parse_mechanism(row.mechanism)
+    return notes_on_copies(shown, mechanism, row.answers_per_participant, row.linked)
 
 
 def image_hashes(connection: Connection, campaign: bytes) -> list[str]:

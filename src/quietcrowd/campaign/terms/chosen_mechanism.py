@@ -26,7 +26,10 @@ LABELS = ("one-layer", "subset-selection", "optimal", "two-layer")
 NUMBERS = ("laplace:fill=none", "laplace", "duchi", "hybrid", "piecewise")
 """Names of mechanisms that plans and campaigns support; the default first."""
 
-_BINARY = "With two possible answers, no mechanism is more accurate at the same privacy loss."
+_BINARY = (
+    "With two possible answers, a device sends the answer or, at random, the other one. No "
+    "mechanism is more accurate at the same privacy loss."
+)
 _LABELS = "It is the default for labels: a device sends the answer or, at random, another one."
 _NUMBERS = (
     "It is the default for numbers: a device adds random noise, and sends nothing for a question "

@@ -37,7 +37,7 @@ question only in a key. A question of one short word in a key next to numbers is
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
@@ -46,10 +46,14 @@ from typing import Any, TypeAlias
 from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
 from quietcrowd.campaign.terms.images import image_in
 from quietcrowd.campaign.terms.options import in_any_order
+from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.mechanisms import Mechanism
 
 TABLE = Path(str(files("quietcrowd.campaign"))) / "web" / "worker" / "terms" / "confusables.json"
 """The table, which is part of the page; its member ``about`` describes the format."""
+
+
+_MOST_NOTES = 5
 
 
 def skeleton(text: str) -> str:
@@ -154,6 +158,31 @@ def look_alike_tasks(tasks: Iterable[Shown]) -> tuple[tuple[str, ...], ...]:
         for group in groups
         if len({canonical_json(_letters(name, data, _folded, str)) for name, data in group}) > 1
     )
+
+
+def notes_on_copies(
+    tasks: Sequence[Shown], mechanism: Mechanism, answers: int | None, linked: int | None
+) -> list[str]:
+    """Return sentences for the requester of a draft about questions that count as one.
+
+    `answers` is the maximum per worker, None for all; `linked` is what the requester declares.
+    """
+    notes = []
+    found = min(largest_group(tasks, mechanism), answers or len(tasks))
+    if linked is None and found > 1:
+        notes.append(
+            f"Up to {found:,} answers of a person count as answers to one question. These "
+            "questions show the same letters, and may differ only in numbers or ids. People are "
+            "informed of this. If these are different questions, write the difference in words."
+        )
+    for names in look_alike_tasks(tasks)[:_MOST_NOTES]:
+        more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
+        notes.append(
+            f"Questions {', '.join(map(one_line, names[:3]))}{more} look alike, but contain "
+            "different characters, such as a Cyrillic and a Latin a. They count as one question. "
+            "Write each letter in one script."
+        )
+    return notes
 
 
 def letters_hashes(name: str, data: Mapping[str, Any]) -> tuple[str, ...]:

@@ -40,7 +40,7 @@ from quietcrowd.commands.choices import (
 )
 from quietcrowd.commands.declare import argument, command, command_line, option, option_group
 from quietcrowd.commands.makers import BestMechanism, TwoLayerChoice, sized_maker
-from quietcrowd.commands.options import PossibleAnswers
+from quietcrowd.commands.options import Goal, PossibleAnswers
 from quietcrowd.commands.printing import Working, counted, note, print_no_signal
 from quietcrowd.commands.ways_out import ways_out
 from quietcrowd.domains import Categorical, Domain
@@ -64,13 +64,6 @@ class Assignment(StrEnum):
     def allotment(self) -> AllotmentKind:
         """Value in the configuration of a campaign."""
         return "random" if self is Assignment.EVENLY else "suggested"
-
-
-class Goal(StrEnum):
-    """What a good result is."""
-
-    TRUTHS = "truths"
-    SHARES = "shares"
 
 
 @option_group("Privacy")
@@ -104,13 +97,10 @@ class WorkerOptions:
         default=None,
     )
     anyway: bool = option(
-        help="Create the campaign even if its result is as good as guessing, or never shown.",
+        help="Create the campaign even if its result is useless, or never shown.",
         default=False,
     )
-    goal: Goal = option(
-        help="The right answer to each question, or how many people give each answer.",
-        default=Goal.TRUTHS,
-    )
+    goal: Goal = options.GOAL
     max_answers: int | None = option(
         min=1, metavar="NUMBER", help="Maximum number of answers per worker.", default=None
     )
@@ -173,9 +163,9 @@ class Promises:
 class Create(PersonalPrivacy, PossibleAnswers, WorkerOptions, Promises, OnServer):
     """Create a draft with tasks and print its id.
 
-    First it predicts the result for --people, and stops if that is as good as guessing. A note
-    describes how the file was read. With -m two-layer, --epsilon bounds the privacy loss of one
-    answer if a worker gives the maximum number of answers.
+    First it predicts the result for --people, and stops if that is as good as guessing, or, with
+    --goal shares, as not asking. A note describes how the file was read. With -m two-layer,
+    --epsilon bounds the privacy loss of one answer if a worker gives the maximum number of answers.
 
     Example: quietcrowd campaign create Birds --tasks birds.csv --labels no,yes --people 200
     --total-epsilon 5 --answers-per-worker 3
@@ -344,7 +334,8 @@ class Create(PersonalPrivacy, PossibleAnswers, WorkerOptions, Promises, OnServer
         return mechanism_within(sized_maker(maker), domain, self._total, "worker", **counts)
 
     def _print_loss(self) -> None:
-        """Print the privacy loss of a person, all answers first."""
+        """Print the privacy loss of a person, all answers first, and what it means."""
+        from quietcrowd.accounting.consent import show_protection
         from quietcrowd.planning.verdict import show_total
 
         counts = self._counts
@@ -355,11 +346,12 @@ class Create(PersonalPrivacy, PossibleAnswers, WorkerOptions, Promises, OnServer
             "The total privacy loss of a person is at most ε = "
             f"{show_total(losses.total_epsilon, 4)}{chance}, for "
             f"{counted(counts['answers'], 'answer')} of at most ε = {show_loss(losses.epsilon)} "
-            "each."
+            "each. Someone who is 50 % sure of anything about them becomes "
+            f"{show_protection(losses.total_epsilon)}."
         )
 
     def _check_result(self) -> None:
-        """Print the predicted result; refuse one as good as guessing."""
+        """Print the predicted result; refuse a useless one."""
         from quietcrowd.planning.case import in_theory
 
         people = self.people or self.max_workers
@@ -375,7 +367,7 @@ class Create(PersonalPrivacy, PossibleAnswers, WorkerOptions, Promises, OnServer
             return
         if people is None:
             fewest = in_theory(case)
-            least = "" if fewest is None else f" To beat a guess takes about {fewest:,} in theory."
+            least = "" if fewest is None else f" A good result takes about {fewest:,} in theory."
             note(f"The quality of the result depends on the number of people: set --people.{least}")
             return
         with Working("simulated crowds"):
@@ -383,19 +375,23 @@ class Create(PersonalPrivacy, PossibleAnswers, WorkerOptions, Promises, OnServer
         if self._option_counts:
             note(f"The prediction is for tasks with {self._option_counts[-1]} options each.")
         note(row.verdict)
-        if row.useless and not self.anyway:
-            note("Ways to a better result:")
-            for told, line in ways_out(case, self._line):
-                note(f"- {told}" + (f"\n  {line}" if line else ""))
-            raise ParameterError("commands.as-good-as-guessing")
+        if row.standing == "good" or self.anyway:
+            return
+        note(f"Ways to a better result{'' if row.useless else ', in another draft'}:")
+        for told, line in ways_out(case, self._line):
+            note(f"- {told}" + (f"\n  {line}" if line else ""))
+        if row.useless:
+            raise ParameterError("commands.as-good-as-guessing", heading=row.heading)
 
     def _case(self, people: int) -> "Case":
         from quietcrowd.planning import CrowdSize
-        from quietcrowd.planning.case import make_case
+        from quietcrowd.planning.case import Case, make_case
         from quietcrowd.planning.crowd_assumption import assumption_for
+        from quietcrowd.planning.survey_case import SurveyCase
 
         maker = self._maker
         return make_case(
+            kind=SurveyCase if self.goal is Goal.SHARES else Case,
             assumption=assumption_for(self._planned_domain),
             name=self.mechanism,
             maker=type(self._planned).from_claimed_epsilon

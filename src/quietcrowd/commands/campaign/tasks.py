@@ -18,7 +18,7 @@ from attrs import Factory, define, evolve, field, frozen
 
 from quietcrowd.campaign.task_files import TaskUpload
 from quietcrowd.campaign.terms.images import plain_image
-from quietcrowd.campaign.terms.near_copies import largest_group, look_alike_tasks
+from quietcrowd.campaign.terms.near_copies import notes_on_copies
 from quietcrowd.campaign.terms.options import domain_of_options, have_options, with_options
 from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.campaign.terms.settings import MAX_IMAGE, MAX_IMAGE_BYTES, MAX_IMAGES
@@ -35,8 +35,6 @@ from quietcrowd.validation import parse_json
 
 if TYPE_CHECKING:
     import httpx
-
-_MOST_NOTES = 5
 
 PART = 900_000
 """Bytes of tasks per request."""
@@ -191,20 +189,8 @@ def print_alike_tasks(
 ) -> None:
     """Print how many answers share one question, and which tasks have look-alike letters."""
     shown = [(row.name or str(place), json.loads(row.data)) for place, row in enumerate(rows, 1)]
-    found = min(largest_group(shown, mechanism), answers or len(rows))
-    if linked is None and found > 1:
-        note(
-            f"Up to {found:,} answers of a worker count as answers to one question. Their "
-            "tasks show the same letters, and may differ only in numbers or ids. Workers are "
-            "informed of this. If these are different questions, write the difference in words."
-        )
-    for names in look_alike_tasks(shown)[:_MOST_NOTES]:
-        more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
-        note(
-            f"Tasks {', '.join(map(one_line, names[:3]))}{more} look alike, but contain "
-            "different characters, such as a Cyrillic and a Latin a. They count as one "
-            "question. Write each letter in one script."
-        )
+    for sentence in notes_on_copies(shown, mechanism, answers, linked):
+        note(sentence)
 
 
 _LONGEST_FILE = 64 * MAX_IMAGE

@@ -68,6 +68,17 @@ def test_what_is_lacking_is_told_by_member(desk, draft, members, csv, fields, ha
     check_problem(desk.client.post(f"{url}/open"), 409, "not-ready")
 
 
+def test_questions_that_count_as_one_are_told_unless_declared(desk, draft):
+    csv = "q,n\nIs it an owl?,1\nIs it an owl?,2\nIs \u0456t a robin?,\nIs it a robin?,\n"
+    found, fields = lacking(desk, draft(csv))
+    assert (found["ready"], fields) == (True, [])
+    one, other = found["notes"]
+    assert one.startswith("Up to 2 answers of a person count as answers to one question.")
+    assert other.startswith("Questions 3, 4 look alike, but contain different characters")
+    assert len(lacking(desk, draft(csv, linked=2))[0]["notes"]) == 1
+    assert lacking(desk, draft())[0]["notes"] == []
+
+
 def test_a_day_that_is_over_and_a_missing_image(server, desk, draft):
     url = draft("", closes_on="2999-12-31")
     shown = [{"data": {"picture": image(PNG)}}]

@@ -61,12 +61,31 @@ def test_a_plan_is_that_of_the_library():
 @pytest.mark.grid
 @pytest.mark.parametrize("least", ["people", "questions", "total"])
 def test_a_search_finds_a_row_that_a_plan_gives_again(least):
-    [row] = planned(ordered(workers=[60], answers=None, total_epsilon=[5], least=least))["rows"]
+    [row] = planned(ordered(workers=[200], answers=None, total_epsilon=[5], least=least))["rows"]
+    assert (row["standing"], row["heading"]) == ("good", "Better than guessing")
     assert not row["useless"]
     sizes = {"workers": [row["workers"]], "answers": [row["answers"]]}
     again = planned(ordered(**sizes, total_epsilon=[round(row["total_epsilon"], 3)]))["rows"][0]
     assert again == row
     assert PlanDocument.model_validate(planned(ordered(workers=None, least="people"))).rows
+
+
+@pytest.mark.parametrize(
+    ("order", "score"), [(ORDER, "share"), ({**NUMERIC, "mechanisms": ["duchi"]}, "mean")]
+)
+def test_a_survey_is_planned_without_a_simulation(order, score):
+    survey = ordered(**order | {"goal": "shares", "workers": [50, 9_000_000], "answers": [2]})
+    found = PlanDocument.model_validate(planned(survey))
+    assert (found.score, found.draws, found.skipped) == (score, 0, [])
+    assert "everyone answers" in found.assumed
+    few, many = found.rows
+    assert few.error == few.low == few.high > many.error
+    assert few.private
+    assert many.standing == "good"
+    assert f"each {score} will be known to about ±" in few.verdict
+    least = planned({**survey, "workers": [50], "least": "people"})
+    assert least["rows"][0]["workers"] > 50
+    assert least["rows"][0]["standing"] == "good"
 
 
 @pytest.mark.nightly

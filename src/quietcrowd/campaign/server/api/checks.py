@@ -19,6 +19,7 @@ from quietcrowd.campaign.store.campaigns import read_tasks
 from quietcrowd.campaign.store.drafts import (
     copy_campaign,
     image_hashes,
+    notes_on_draft,
     obstacles,
     previewed_configuration,
 )
@@ -45,6 +46,7 @@ def read_readiness(campaign: Id, requester: Requester, service: ServiceOf) -> Re
     return Readiness(
         ready=not found,
         problems=found,
+        notes=notes_on_draft(row, tasks),
         words=None if config is None else list(config["summary"]),
         sentences=None if config is None else list(config["consent"]),
     )

@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from fastapi import Request as HTTPRequest
 from pydantic import BaseModel, Field, StringConstraints
 
-from quietcrowd.campaign.protocol.fields import Number, Request, Whole
+from quietcrowd.campaign.protocol.fields import Goal, Number, Request, Whole
 from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import Requester, ServiceOf
 from quietcrowd.campaign.terms.chosen_mechanism import LABELS, NUMBERS
@@ -60,6 +60,11 @@ class CrowdOrder(Request):
 class PlanOrder(Request):
     """An order for a plan. One of labels, levels and between defines the possible answers."""
 
+    goal: Goal = Field(
+        default="truths",
+        description="What a good result is. shares: the precision of estimated shares, or of means "
+        "of levels and numbers, is computed; nothing is simulated, and `crowd` has no effect.",
+    )
     labels: Annotated[list[Label], Field(max_length=MOST_LABELS)] | None = None
     levels: Annotated[list[Number], Field(max_length=MOST_LABELS)] | None = None
     between: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = Field(
@@ -88,9 +93,9 @@ class PlanOrder(Request):
     target: Number | None = Field(default=None, description="Target of the expected error.")
     least: Least | None = Field(
         default=None,
-        description="Returns one row: with the fewest people or the least total that beat a guess, "
-        "or reach the target; or with the number of questions per person that has the least error. "
-        "All other members then have at most one number.",
+        description="Returns one row: with the fewest people or the least total that have a good "
+        "result, or reach the target; or with the number of questions per person that has the "
+        "least error. All other members then have at most one number.",
     )
     crowd: CrowdOrder = CrowdOrder()
 
@@ -105,16 +110,27 @@ class PlanRowDocument(BaseModel):
     epsilon: float | None = Field(description="Maximum privacy loss of one answer.")
     workers: int
     answers: int = Field(description="Answers per worker.")
-    error: float = Field(description="Expected error.")
-    standard_error: float = Field(description="Standard error of the expected error.")
-    low: float = Field(description="With `high`: range of the errors of 9 campaigns in 10.")
-    high: float
-    constant: float = Field(description="Expected error of the best constant guess.")
-    private: bool
-    useless: bool = Field(
-        description="Whether the result is as good as guessing: with 100 tasks or more, whether "
-        "`high` reaches `constant`."
+    error: float = Field(
+        description="Expected error; for shares or means half the width of a 95 % interval."
     )
+    standard_error: float = Field(description="Standard error of the expected error.")
+    low: float = Field(
+        description="With `high`: range of the errors of 9 campaigns in 10. For shares or means "
+        "both are `error`."
+    )
+    high: float
+    constant: float = Field(
+        description="Expected error of the best constant guess; for shares .5, for means half of "
+        "the range."
+    )
+    private: bool
+    standing: Literal["good", "weak", "useless"] = Field(
+        description="good: `error` is at most half of `constant`, for shares and means at most .3 "
+        "of it. useless: `high`, for 100 tasks if there are fewer, reaches `constant`. weak: "
+        "neither."
+    )
+    useless: bool = Field(description="Whether `standing` is useless.")
+    heading: str = Field(description="The standing in words.")
     verdict: str = Field(description="The expected result, next to a guess, in words.")
     meets: bool = Field(description="Whether the expected error is at most the target.")
 
@@ -123,12 +139,13 @@ class PlanDocument(BaseModel):
     """The expected error of a campaign, before the first answer."""
 
     tasks: int
-    score: Literal["error_rate", "mae"] = Field(
-        description="Fraction of wrong labels, or mean absolute error of numbers."
+    score: Literal["error_rate", "mae", "share", "mean"] = Field(
+        description="Fraction of wrong labels, or mean absolute error of numbers; precision of "
+        "shares, or of means."
     )
     assumed: str = Field(description="The assumptions about the crowd, in words.")
     target: float | None
-    draws: int = Field(description="Number of simulated crowds per size.")
+    draws: int = Field(description="Number of simulated crowds per size; 0 or 1 for shares.")
     rows: list[PlanRowDocument]
     skipped: list[str] = Field(description="Reasons why some mechanisms could not be planned.")
 
@@ -165,7 +182,7 @@ async def planning_limits(
 async def make_plan(
     order: PlanOrder, requester: Requester, service: ServiceOf, request: HTTPRequest
 ) -> PlanDocument:
-    """Return the expected error by simulating crowds; no data of any campaign is read.
+    """Return the expected error, for truths by simulating crowds; no data of campaigns is read.
 
     A requester can have one plan in progress. Closing the connection ends it.
     """

@@ -17,10 +17,11 @@ from quietcrowd.accounting.equal_loss import Maker, usual_makers
 from quietcrowd.domains import Categorical, Domain, Interval, Ordinal
 from quietcrowd.exceptions import ParameterError, QuietcrowdError, QuietcrowdWarning
 from quietcrowd.planning import CampaignPlan, CrowdAssumption, CrowdSize, PlanRow, PublicFacts, plan
-from quietcrowd.planning.case import best_questions, case_of, fewest_people, least_total
+from quietcrowd.planning.case import Case, best_questions, case_of, fewest_people, least_total
 from quietcrowd.planning.crowd_assumption import assumption_for
 from quietcrowd.planning.planner import known_makers
 from quietcrowd.planning.simulation import simulated_size
+from quietcrowd.planning.survey_case import ASSUMED, survey_cases, survey_plan
 from quietcrowd.validation import check_real
 
 MOST_OF_A_CROWD = 200_000  # maximum number of answers of a simulated crowd, limited by memory
@@ -59,7 +60,7 @@ def planned(order: Mapping[str, Any]) -> dict[str, Any]:
     crowd = {name: value for name, value in order["crowd"].items() if value is not None}
     with _about("/crowd/guessers", *order["crowd"]):
         assumption = assumption_for(domain, crowd)
-    least, workers = order["least"], order["workers"]
+    least, workers, is_survey = order["least"], order["workers"], order["goal"] == "shares"
     if workers is None:
         if least != "people":
             raise RejectedOrderError("/workers", "required unless least is people")
@@ -77,22 +78,26 @@ def planned(order: Mapping[str, Any]) -> dict[str, Any]:
         with _about("/target"):
             check_real("target", order["target"], 0)
     losses = order["total_epsilon"] or order["epsilon"] or [None]
-    _require_bounded(assumption, sizes, len(makers) * len(set(losses)))
+    if not is_survey:
+        _require_bounded(assumption, sizes, len(makers) * len(set(losses)))
     asked = {
         **{name: order[name] for name in ("tasks", "answers", "total_epsilon", "epsilon")},
         "workers": workers,
         "domain": domain,
-        "quality": assumption,
         "mechanisms": makers,
         "target": order["target"],
     }
     if least is None:
         with _about("/mechanisms"):
-            return _document(plan(**asked))
+            if is_survey:
+                return _document(survey_plan(survey_cases(**asked)))
+            return _document(plan(quality=assumption, **asked))
     several = [name for name in _SINGLE if len(order[name] or ()) > 1]
     if several:
         raise RejectedOrderError(f"/{several[0]}", "with least, it must be one number or name")
-    return _least(least, asked)
+    with _about("/mechanisms"):
+        case = survey_cases(**asked)[0] if is_survey else case_of(quality=assumption, **asked)
+    return _least(least, case, ASSUMED if is_survey else assumption.sentence())
 
 
 _SINGLE = ("workers", "answers", "mechanisms", "total_epsilon", "epsilon")
@@ -107,21 +112,19 @@ def _check_losses(domain: Domain, order: Mapping[str, Any]) -> None:
                 PublicFacts(domain=domain, epsilon=epsilon)
 
 
-def _least(what: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-    with _about("/mechanisms"):
-        case = case_of(**asked)
+def _least(what: str, case: Case, assumed: str) -> dict[str, Any]:
     with _about("/least"):
         found = _SEARCHES[what](case)
         if found is None:
             raise ParameterError("planning.nothing-suffices", what=what)
-    row, assumption = found.row, asked["quality"]
+    row, target = found.row, case.target
     return {
         "tasks": row.tasks,
         "score": row.score,
-        "assumed": assumption.sentence(),
-        "target": asked["target"],
+        "assumed": assumed,
+        "target": target,
         "draws": case.crowds,
-        "rows": [_row(row, meets=asked["target"] is not None and found.suffices)],
+        "rows": [_row(row, meets=target is not None and found.suffices)],
         "skipped": [],
     }
 
