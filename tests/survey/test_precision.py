@@ -51,7 +51,7 @@ def test_of_yes_and_no_it_is_the_interval_that_results_show(epsilon, reports):
 
 
 def variances_of_shares(mechanism, shares):
-    """Return the variances of what one report adds to the estimated shares."""
+    """Return the variances of the estimated shares for one report."""
     decoder = decoder_for(mechanism)
     return shares @ decoder.second_moments - shares**2
 

@@ -38,7 +38,7 @@ def half_width(mechanism: Mechanism, reports: float, confidence: float = CONFIDE
 
 
 def largest_variance(mechanism: Mechanism) -> float:
-    """Return the largest variance, over all shares, of what a report adds to an estimate."""
+    """Return the largest variance, over all shares, of the part of an estimate due to a report."""
     has_more = mechanism.participation_domain is not None or mechanism.sketch_bounds(1) is not None
     if not estimates_shares(mechanism):
         numbers = UnbiasedNumbers.of(mechanism, has_more=has_more)

@@ -165,7 +165,7 @@ def notes_on_copies(
 ) -> list[str]:
     """Return sentences for the requester of a draft about questions that count as one.
 
-    `answers` is the maximum per worker, None for all; `linked` is what the requester declares.
+    `answers` is the maximum per worker, None for all. The requester declares `linked`.
     """
     notes = []
     found = min(largest_group(tasks, mechanism), answers or len(tasks))

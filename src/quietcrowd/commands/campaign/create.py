@@ -334,7 +334,7 @@ class Create(PersonalPrivacy, PossibleAnswers, WorkerOptions, Promises, OnServer
         return mechanism_within(sized_maker(maker), domain, self._total, "worker", **counts)
 
     def _print_loss(self) -> None:
-        """Print the privacy loss of a person, all answers first, and what it means."""
+        """Print the privacy loss of a person, all answers first, and its meaning."""
         from quietcrowd.accounting.consent import show_protection
         from quietcrowd.planning.verdict import show_total
 
