@@ -1,5 +1,6 @@
 """A whole campaign in the studio, from a file of questions to its deletion, without a terminal."""
 
+import base64
 import csv
 import io
 import re
@@ -35,16 +36,16 @@ def requester(person, desk):
     return found.open(desk.server.url, "", desk.key)
 
 
-def drop(requester, name, text):
+def drop(requester, name, content):
     """Drop a file of questions onto the page."""
     requester.page.evaluate(
-        """([name, text]) => {
+        """([name, bytes]) => {
           const dataTransfer = new DataTransfer();
-          dataTransfer.items.add(new File([text], name));
+          dataTransfer.items.add(new File([Uint8Array.fromBase64(bytes)], name));
           const event = new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true });
           document.getElementById("drop-zone").dispatchEvent(event);
         }""",
-        [name, text],
+        [name, base64.b64encode(content).decode()],
     )
 
 
@@ -52,7 +53,7 @@ def draft_of(requester, name, text):
     """Make a draft with the questions of a file."""
     requester.press("New campaign")
     requester.heading("What do you want to ask?")
-    drop(requester, name, text)
+    drop(requester, name, text.encode())
     requester.page.get_by_role("button", name="Use these").click()
     requester.page.get_by_text(f"Stored: {name}.").wait_for()
 
@@ -183,6 +184,30 @@ def test_a_hostile_file_stays_text(desk, requester):
     assert frame.locator("main img, main script").count() == 0
     assert page.title().startswith("What people will see")
     requester.go("Questions", "What do you want to ask?")
-    drop(requester, "x.csv", "\x00\x01" * 50)
+    drop(requester, "x.csv", b"\x00\x01" * 50)
     requester.alert()
     assert desk.client.get(f"/campaigns/{campaign_of(requester)}").json()["tasks"] == 3
+
+
+@pytest.mark.nightly
+def test_a_hundred_thousand_hostile_rows_are_refused_in_words(desk, requester):
+    requester.press("New campaign")
+    requester.heading("What do you want to ask?")
+    rows = (f'"=HYPERLINK(""{row}"")<script>document.title=1</script>"\n' for row in range(10**5))
+    drop(requester, "many.csv", ("question\n" + "".join(rows)).encode())
+    assert requester.alert() == (
+        "The file has more than 20,000 tasks, the most of a campaign: divide it."
+    )
+    assert desk.client.get(f"/campaigns/{campaign_of(requester)}").json()["tasks"] == 0
+    fill(requester, "Or type one question per line", "Does the page still work?")
+    requester.press("Add these questions")
+    requester.page.get_by_text("1 question", exact=True).wait_for()
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_encodings_of_spreadsheets_are_read(requester, encoding):
+    requester.press("New campaign")
+    requester.heading("What do you want to ask?")
+    drop(requester, "x.csv", "question\nIst es größer oder nicht?\n".encode(encoding))
+    requester.page.get_by_text("Ist es größer oder nicht?").wait_for()
