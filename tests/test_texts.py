@@ -2,6 +2,7 @@
 
 import ast
 import pickle
+import re
 import tomllib
 from pathlib import Path
 from string import Formatter
@@ -44,21 +45,32 @@ INDIRECT = {
     *("campaign.task-file-damaged", "campaign.workbooks-unsupported"),
 }
 """Codes that are in tables, or parameters of a function."""
+FOR_REQUESTERS = {code: text for code, text in TEXTS.items() if code.startswith("results.")}
+
+
+def fields_of(sentence):
+    return {name for _, name, _, _ in Formatter().parse(sentence) if name is not None}
 
 
 @pytest.mark.slow
 def test_errors_are_raised_by_code_with_the_fields_of_its_sentence():
-    used = set(INDIRECT)
+    used = {*INDIRECT, *FOR_REQUESTERS}
     for place, text, fields in calls():
         assert not isinstance(text, ast.JoinedStr | ast.BinOp), place
         if isinstance(text, ast.Constant):
             assert text.value in TEXTS, (place, text.value)
-            named = (name for _, name, _, _ in Formatter().parse(TEXTS[text.value]))
-            wanted = {name for name in named if name is not None}
+            wanted = fields_of(TEXTS[text.value])
             assert wanted <= fields, place
             assert fields - wanted <= OPTIONAL, place
             used.add(text.value)
     assert used == set(TEXTS)
+
+
+@pytest.mark.parametrize("code", FOR_REQUESTERS)
+def test_a_sentence_for_requesters_has_fields_of_that_for_programmers_and_names_no_code(code):
+    text = FOR_REQUESTERS[code]
+    assert fields_of(text) <= fields_of(TEXTS[code.replace("results.", "inference.")])
+    assert not re.search("[a-z]=|--|epsilon", text)
 
 
 def test_an_error_has_its_code_and_fields():

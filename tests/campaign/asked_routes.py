@@ -163,8 +163,10 @@ def rows(past: Past, me: Observer) -> dict[tuple[str, str], list[dict]]:
             {"params": {"format": one}} for one in ("jsonl", "csv", "arrow", "mechanism", "x")
         ],
         ("GET", f"{OWN}/truths"): [
-            {"params": {"format": one}} for one in ("jsonl", "csv", "label-studio", "x")
+            *({"params": {"format": one}} for one in ("jsonl", "csv", "label-studio", "x")),
+            {"params": {"format": "csv", "questions": "true"}},
         ],
+        ("GET", f"{OWN}/shares"): both,
         ("POST", f"{OWN}/dashboard-codes"): [{}],
         ("POST", f"{OWN}/dashboard-tokens"): [
             {"headers": {"Authorization": f"Bearer {one}"}} for one in (me.code, UNKNOWN)

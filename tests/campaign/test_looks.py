@@ -45,10 +45,11 @@ SEEN = (
     "/reports?format=csv",
     "/reports?format=mechanism",
     "/truths",
-    "/truths?format=csv",
+    "/truths?format=csv&questions=true",
     "/truths?format=label-studio",
+    "/shares",
 )
-BY_A_LINK = ("", "/tasks", "/funnel", "/estimates", "/results", "/truths", "/truths?format=csv")
+BY_A_LINK = ("", "/tasks", "/funnel", "/estimates", "/results", "/truths", "/shares")
 
 
 @define

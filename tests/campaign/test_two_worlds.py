@@ -60,7 +60,7 @@ REREAD = [
     OWN,
     *(
         f"{OWN}/{one}"
-        for one in ("invites", "funnel", "excluded", "results", "truths", "estimates")
+        for one in ("invites", "funnel", "excluded", "results", "truths", "estimates", "shares")
     ),
 ]
 
@@ -254,7 +254,7 @@ TIMED = {
     **{
         f"GET {rest}": of_requester("GET", rest)
         for rest in (
-            *("", "/tasks", "/invites", "/funnel", "/excluded", "/reports", "/truths"),
+            *("", "/tasks", "/invites", "/funnel", "/excluded", "/reports", "/truths", "/shares"),
             *("/results", "/results/head", "/estimates", "/results/truths", "/results/workers"),
         )
     },

@@ -1,5 +1,6 @@
 import io
 import json
+import re
 import warnings
 
 import numpy as np
@@ -14,7 +15,12 @@ from tests.campaign.people import check_problem, new_desk
 import quietcrowd as qc
 from quietcrowd.campaign import Client
 from quietcrowd.campaign.results import inference_process
-from quietcrowd.campaign.results.inference_process import Inferrer, next_answers, task_aims
+from quietcrowd.campaign.results.inference_process import (
+    Inferrer,
+    messages_of,
+    next_answers,
+    task_aims,
+)
 from quietcrowd.campaign.results.reports import ReportsToInfer, read_stored
 from quietcrowd.campaign.results.snapshots import Again
 from quietcrowd.campaign.store import tables
@@ -78,7 +84,8 @@ def test_results_are_those_of_the_library(server, desk, name):
     assert results["method"] == estimate.method.to_dict()
     assert results["participants"] == 6
     messages = {one["message"] for one in results["warnings"]}
-    assert {str(one.message) for one in told} <= messages
+    assert set(messages_of(told)) <= messages
+    assert not any(re.search("gold=|--|prior=|epsilon", one) for one in messages)
     guarantee = mechanism.guarantee(answers=5, tasks=5)
     for worker in results["workers"]:
         assert worker["answer_epsilon"] is None or worker["answer_epsilon"] > 0
@@ -187,7 +194,7 @@ def test_devices_that_seem_not_to_randomise_are_named(server, desk):
     Inferrer(server.database).infer(bytes.fromhex(campaign))
     results = desk.client.get(f"/campaigns/{campaign}/results").json()
     (told,) = [one["message"] for one in results["warnings"] if one["code"] == "too-consistent"]
-    assert told.startswith("6 of 6 workers (")
+    assert told.startswith("6 of 6 people (")
     named = [worker["worker"] for worker in results["workers"] if worker["worker"] in told]
     assert len(named) == 5
     assert len(results["workers"]) == 6

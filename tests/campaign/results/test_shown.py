@@ -36,7 +36,7 @@ def test_a_document_holds_all_pages(server, desk):
     answer = desk.client.get(f"/campaigns/{campaign}/results")
     found = answer.json()
     assert list(found) == [
-        *("method", "reports", "warnings", "no_estimates"),
+        *("method", "reports", "warnings", "no_estimates", "decided_from"),
         *("truths", "workers"),
     ]
     assert [row["task"] for row in found["truths"]] == list(range(MANY))

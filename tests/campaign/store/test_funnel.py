@@ -55,6 +55,21 @@ def test_it_moves_with_releases_in_steps(desk):
     assert funnel(desk, campaign) == (9, 9, 3, 3)  # 5 left
 
 
+def test_a_single_person_who_has_not_sent_is_not_seen(desk):
+    """Those without reports are rounded, not all who joined: else 3 of 3 and of 4 would differ."""
+    seen = set()
+    for count in (4, 5, 6):
+        campaign = desk.campaign(MECHANISMS["one-layer"], at_least=4)
+        workers = [joined(desk, campaign, invite) for invite in desk.invite(campaign, count)]
+        for worker in workers[:4]:
+            worker.send_values(1)
+        name = workers[0].client.get("/me").json()["pseudonym"]
+        desk.client.delete(f"/campaigns/{campaign}/workers/{name}").raise_for_status()
+        desk.client.post(f"/campaigns/{campaign}/close").raise_for_status()
+        seen.add(funnel(desk, campaign)[1:])
+    assert seen == {(3, 3, 0)}
+
+
 @pytest.mark.grid
 @pytest.mark.parametrize("exists", [True, False])
 def test_whom_the_requester_deletes_has_not_left(desk, exists):

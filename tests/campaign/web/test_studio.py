@@ -211,7 +211,7 @@ def test_every_field_that_a_script_reads_is_one_of_the_interface():
         "warning": set(schemas["Caution"]["properties"]),
         "task": set(schemas["TaskDocument"]["properties"]),
         "problem": set(ProblemDocument.model_fields),
-        "truth": {name for one in results for row in one["truths"] for name in row},
+        "truth": {"decided", *(name for one in results for row in one["truths"] for name in row)},
         "worker": {name for one in results for row in one["workers"] for name in row},
     }
     read = {
@@ -226,7 +226,7 @@ def test_every_field_that_a_script_reads_is_one_of_the_interface():
     assert {kind for kind, _ in read} == fields.keys()
     assert [pair for pair in sorted(read) if pair[1] not in fields[pair[0]]] == []
     for one in results:
-        assert set(one) == fields["results"] - {"no_estimates"}
+        assert set(one) == fields["results"] - {"no_estimates", "decided_from"}
 
 
 def luminance(colour):

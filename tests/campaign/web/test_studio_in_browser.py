@@ -1,5 +1,6 @@
 """The studio in a browser: how one gets in, what one chooses from, and what a link shows."""
 
+import codecs
 import csv
 import io
 import re
@@ -58,7 +59,10 @@ def test_questions_stand_beside_names_and_known_truths_are_marked(person, campai
         row[0].split("\n")[0]: [one.strip() for one in row] for row in requester.table("Truths")[1:]
     }
     assert rows["one"][:2] == ["one\nIs it a bird?", "yes (known)"]
-    assert rows["two"][1] == "no"
+    assert rows["two"][1] == "undecided\nlikeliest: no"
+    grey = requester.page.get_by_role("row").filter(has=requester.page.locator(".faint .bar-part"))
+    assert [one.get_by_role("rowheader").inner_text()[:3] for one in grey.all()] == ["thr", "two"]
+    assert requester.page.get_by_text("2 undecided: tied, or less than 90 % sure.").is_visible()
     assert re.fullmatch(r"two\nquestion: (word )+word…", rows["two"][0])
     assert len(rows["two"][0]) < 150
     assert rows["three"][0].startswith("three\n[")
@@ -66,12 +70,24 @@ def test_questions_stand_beside_names_and_known_truths_are_marked(person, campai
     with requester.page.expect_download() as download:
         requester.press("Truths, CSV")
     assert download.value.suggested_filename == "truths.csv"
-    truths = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
+    saved = download.value.path().read_bytes()
+    assert saved.startswith(codecs.BOM_UTF8)  # else Excel does not read UTF-8
+    truths = list(csv.DictReader(io.StringIO(saved.decode("utf-8-sig"))))
     assert {row["task"]: row["truth"] for row in truths} == {
         "one": "yes",
         "two": "no",
         "three": "yes",
     }
+    assert {row["task"]: row["decided"] for row in truths} == {
+        "one": "True",
+        "two": "False",
+        "three": "False",
+    }
+    assert [row["question"][:13] for row in truths] == [
+        "Is it a bird?",
+        "[image]",
+        "question: wor",
+    ]
     assert requester.told == []
 
 

@@ -65,9 +65,10 @@ def test_labels_by_mouse_by_keyboard_and_by_touch(person, desk):
     assert requester.count("Sent and shown") == 3
     assert requester.count("Reports") == 9
     truths = requester.table("Truths")[1:]
-    found = sorted([row[0].partition("\n")[0], row[1]] for row in truths)
-    assert found == [["t0", "yes"], ["t1", "no"], ["t2", "yes"]]
-    assert len(requester.table("Workers")) == 4
+    found = [(row[0].partition("\n")[0], row[1].strip()) for row in truths]
+    likeliest = [(f"t{place}", one) for place, one in enumerate(["yes", "no", "yes"])]
+    assert found == [(task, f"undecided\nlikeliest: {one}") for task, one in likeliest]
+    assert len(requester.table("People")) == 4
     assert page.locator("#agreement").is_visible()
     assert page.get_by_role("button", name="Results, JSON").is_enabled()
     assert table.is_disabled()
@@ -85,15 +86,15 @@ def test_a_requester_sees_who_is_excluded_and_that_workers_may_be_invented(perso
     infer(desk, campaign)
     requester = person(RequesterInBrowser, quick=True)
     requester.open(desk.server.url, campaign, desk.key)
-    rows = requester.table("Workers")[1:]
+    rows = requester.table("People")[1:]
     excluded = [f"{name} (excluded)", "", "", "", "Include"]
     assert excluded in [[cell.strip() for cell in row] for row in rows]
     assert len(rows) == 3
     page = requester.page
-    page.get_by_text("2 workers, by pseudonym. 1 more excluded").wait_for()
+    page.get_by_text("2 people, by pseudonym. 1 more excluded").wait_for()
     page.get_by_text("Anyone with the link can take part").wait_for()
     requester.go("Privacy")
-    page.get_by_text("the link, repeatedly: workers may be fake").wait_for()
+    page.get_by_text("the link, repeatedly: people may be invented").wait_for()
     page.get_by_text("at the end of 2099-12-31 (UTC)").wait_for()
     assert requester.told == []
 

@@ -33,7 +33,7 @@ def test_shares_have_the_words_of_a_survey(run, played, tmp_path, monkeypatch):
     campaign = played(BIRDS, {"t0": "crow", "t1": "wren"}, {"t0": "crow"}, goal="shares")
     status, output, errors = run("campaign", "results", campaign, "--json")
     assert status == 0, errors
-    assert "2 joined, 2 sent, 0 left." in errors
+    assert "2 joined, 2 sent, 0 withdrew." in errors
     reports = tmp_path / "reports.jsonl"
     assert run("campaign", "export", campaign, "--content", "reports", "-o", reports)[0] == 0
     surveyed = run("survey", reports, "--json")

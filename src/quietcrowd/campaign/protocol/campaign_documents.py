@@ -376,8 +376,8 @@ class InviteCounts(BaseModel):
 class Funnel(BaseModel):
     """How many people of a campaign came how far.
 
-    If workers are released in batches, all except `links` change only with releases, and `joined`
-    and `left` are rounded down to multiples of `at_least`.
+    If workers are released in batches, all except `links` change only with releases. `left`, and
+    the difference of `joined` and `sent`, are rounded down to multiples of `at_least` then.
     """
 
     links: int | None = Field(

@@ -69,6 +69,9 @@ class _Found(BaseModel):
     no_estimates: str | None = Field(
         default=None, description="Reason why there are no estimated shares or means."
     )
+    decided_from: float = Field(
+        description="Least confidence of a decided truth; a tied one is never decided."
+    )
     privacy: Spent | None
     agreement: Agreement | None
     warnings: list[Caution]
@@ -92,9 +95,10 @@ class Results(_Found):
     """The results of an inference."""
 
     truths: list[JsonObject] = Field(
-        description="task, truth, reports and, depending on the method, confidence or "
-        "standard_error; again, as above, if reports can be sent again. Copies of a question that "
-        "share reports have one truth, and each report counts once."
+        description="task, truth, reports and, depending on the method, standard_error, or "
+        "confidence and decided: not tied, and at least `decided_from` sure; again, as above, if "
+        "reports can be sent again. Copies of a question that share reports have one truth, and "
+        "each report counts once."
     )
     workers: list[JsonObject] = Field(
         description="worker; for labels agreement, accuracy, accuracy_low and accuracy_high, for "

@@ -1,9 +1,9 @@
-"""Export of reports and truths to files that the library reads."""
+"""Export of reports, truths and estimates to files."""
 
 import csv
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -93,6 +93,7 @@ class TruthExport:
 
     campaign: Any
     found: ShownResults
+    with_questions: bool = False
 
     def json_lines(self) -> Iterator[str]:
         """Yield one truth per line."""
@@ -101,15 +102,10 @@ class TruthExport:
 
     def csv(self) -> Iterator[str]:
         """Yield a table."""
-        names: list[str] = []
-        for rows in self.found.rows():
-            text = io.StringIO()
-            table = csv.writer(text)
-            if not names:
-                names = list(rows[0]) if rows else ["task", "truth"]
-                table.writerow(names)
-            table.writerows(_guarded([row[name] for name in names]) for row in rows)
-            yield text.getvalue()
+        pages = self.found.rows()
+        if self.with_questions:
+            pages = _with_questions(self.found, pages)
+        return _as_table(pages, ("task", "truth"))
 
     def label_studio(self) -> Iterator[str]:
         """Yield all tasks with their data, and truths, which are in memory, as predictions."""
@@ -148,6 +144,68 @@ class TruthExport:
                 return
             yield from rows
             last = rows[-1].position
+
+
+def estimates_as_table(found: ShownResults) -> Iterator[str]:
+    """Yield estimates as CSV, with questions; `found` contains the pages of estimates only.
+
+    A question has a row per answer or, with levels or numbers, one of the mean, then one per level.
+    """
+    pages = ([one for row in rows for one in _estimates(row)] for rows in found.rows())
+    names = ("task", "question", "answer", "estimate", "low", "high", "reports")
+    return _as_table(_with_questions(found, pages), names)
+
+
+def _estimates(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    def one(answer: Any, name: str, of: Mapping[str, Any]) -> dict[str, Any]:
+        numbers = {"estimate": of[name], "low": of["low"], "high": of["high"]}
+        return {"task": row["task"], "answer": answer, **numbers, "reports": row["reports"]}
+
+    if "label" in row:
+        yield one("no answer" if row["label"] is None else row["label"], "share", row)
+        return
+    yield one("mean", "mean", row)
+    for level in row["histogram"] or ():
+        yield one(level["low_edge"], "share", level)
+
+
+def _as_table(pages: Iterator[list[dict[str, Any]]], usual: Sequence[str]) -> Iterator[str]:
+    """Yield rows of equal columns as CSV; without rows, the columns are `usual`."""
+    names: list[str] = []
+    for rows in pages:
+        text = io.StringIO()
+        table = csv.writer(text)
+        if not names:
+            names = list(rows[0]) if rows else list(usual)
+            table.writerow(names)
+        table.writerows(_guarded([row[name] for name in names]) for row in rows)
+        yield text.getvalue()
+
+
+def _with_questions(
+    found: ShownResults, pages: Iterator[list[dict[str, Any]]]
+) -> Iterator[list[dict[str, Any]]]:
+    """Add the text of the question to each row, next to the name of its task."""
+    task = tables.task.c
+    for rows in pages:
+        wanted = select(task.name, task.data).where(
+            task.campaign_id == found.campaign, task.name.in_({row["task"] for row in rows})
+        )
+        with found.database.read() as connection:
+            texts = {name: _in_words(json.loads(data)) for name, data in connection.execute(wanted)}
+        yield [{"task": row["task"], "question": texts.get(row["task"], ""), **row} for row in rows]
+
+
+def _in_words(data: Mapping[str, Any]) -> str:
+    """Return the data of a task in one line."""
+    cells = [(name, " ".join(_text(value).split())) for name, value in data.items()]
+    return " · ".join(text if len(cells) == 1 else f"{name}: {text}" for name, text in cells)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict) and "image" in value:
+        return f"[{value.get('alt') or 'image'}]"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _guarded(row: Sequence[Any]) -> list[Any]:

@@ -28,6 +28,7 @@ from quietcrowd.campaign.results.reports import (
     LeftOut,
     ReportsToInfer,
     StoredReports,
+    by_number,
     read_left_out,
     read_stored,
 )
@@ -45,7 +46,12 @@ from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.allotments import fixed_allotment
 from quietcrowd.campaign.store.database import UNAVAILABLE, Database
 from quietcrowd.campaign.store.releases import erasures_shown, method_shown
-from quietcrowd.exceptions import QuietcrowdError, QuietcrowdWarning, RemovedMechanismError
+from quietcrowd.exceptions import (
+    ConvergenceWarning,
+    QuietcrowdError,
+    QuietcrowdWarning,
+    RemovedMechanismError,
+)
 from quietcrowd.inference import METHODS, NoiseAware, method_from_dict, usual_method
 
 GivenTasks = Sequence[tuple[bytes, int]]
@@ -86,6 +92,20 @@ def task_aims(
     aims = np.rint(reported * per_report).astype(np.int64) + suggested
     for (task, _), aim in zip(given, aims.tolist(), strict=True):
         yield {"task_id": task.hex(), "aim": aim}
+
+
+def messages_of(caught: Sequence[warnings.WarningMessage]) -> Iterator[str]:
+    """Yield what warnings of the library say, with advice that a requester can follow.
+
+    ``texts/results.toml`` replaces sentences of ``texts/inference.toml`` with advice for callers of
+    the library. Results report a missing convergence themselves.
+    """
+    for one in caught:
+        warning = one.message
+        if isinstance(warning, QuietcrowdWarning) and not isinstance(warning, ConvergenceWarning):
+            code = warning.code.replace("inference.", "results.", 1)
+            told = QuietcrowdWarning(code, **warning.fields)
+            yield str(told if told.code else warning)
 
 
 _Reports: TypeAlias = StoredReports | FiledReports
@@ -165,7 +185,8 @@ class Inferrer:
         before, start = self._earlier.pop(row.id, (None, None))
         if before != (row.withdrawals, row.exclusions, method):
             start = None
-        estimates = estimate(stored.independent, wanted.questions, wanted.names, wanted.copies)
+        names = sorted(wanted.names, key=by_number)
+        estimates = estimate(stored.independent, wanted.questions, names, wanted.copies)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", QuietcrowdWarning)
             try:
@@ -193,9 +214,7 @@ class Inferrer:
             stored.independent,
             again=Again(stored.again, row.at_least) if marks_reports(row) else None,
             config_hash=config_hash,
-            messages=[
-                str(one.message) for one in caught if issubclass(one.category, QuietcrowdWarning)
-            ],
+            messages=list(messages_of(caught)),
             answers=json.loads(row.config)["answers_per_participant"],
             excluded=left_out.workers,
             open_to_all=row.join_mode == "open",

@@ -22,6 +22,7 @@ from quietcrowd.campaign.store.result_pages import (
     read_page,
     read_pages,
 )
+from quietcrowd.campaign.terms.settings import DECIDED_FROM
 from quietcrowd.campaign.terms.tokens import hide_pseudonyms
 
 _FIRST = ("", 0)  # position before the first page
@@ -59,11 +60,11 @@ class ShownResults:
             database=database,
             campaign=campaign.id,
             etag=found.etag,
-            head=found.head,
+            head=f'{found.head[:-1]},"decided_from":{DECIDED_FROM}}}',
             has_estimates=found.estimates_etag == found.etag,
             counts={kind: getattr(found, kind) for kind in KINDS},
             kinds=kinds,
-            first=read_pages(connection, campaign.id, kinds, _FIRST, _AT_ONCE),
+            first=_read_pages(connection, campaign.id, kinds, _FIRST),
         )
 
     def without_workers(self) -> ShownResults:
@@ -86,7 +87,7 @@ class ShownResults:
     def page(self, connection: Connection, kind: str, number: int) -> tuple[str, bool]:
         """Return a page as a JSON array, in the head's transaction, and whether one follows."""
         more = self.counts[kind] > (number + 1) * PAGE_ROWS
-        return read_page(connection, self.campaign, kind, number), more
+        return _as_shown(kind, read_page(connection, self.campaign, kind, number)), more
 
     def document(self) -> Iterator[str]:
         """Yield one JSON document page by page; raise ProblemError if other results replaced it."""
@@ -116,9 +117,7 @@ class ShownResults:
             last = block[-1]
             with self.database.read() as connection:
                 self._require_same(connection)
-                block = read_pages(
-                    connection, self.campaign, self.kinds, (last.kind, last.number), _AT_ONCE
-                )
+                block = _read_pages(connection, self.campaign, self.kinds, (last.kind, last.number))
 
     def _require_same(self, connection: Connection) -> None:
         held = tables.inference.c
@@ -126,6 +125,26 @@ class ShownResults:
         etag = connection.scalar(select(held.etag).where(mine))
         if etag != self.etag:
             raise ProblemError("results-changed", "Read the new results from the start.")
+
+
+def _read_pages(
+    connection: Connection, campaign: bytes, kinds: Collection[str], after: tuple[str, int]
+) -> list[ResultPage]:
+    pages = read_pages(connection, campaign, kinds, after, _AT_ONCE)
+    return [page._replace(content=_as_shown(page.kind, page.content)) for page in pages]
+
+
+def _as_shown(kind: str, content: str) -> str:
+    """Mark whether each truth that is a label is decided, next to its confidence."""
+    if kind != "truths" or '"confidence"' not in content:
+        return content
+    return json.dumps([_marked(row) for row in json.loads(content)], separators=(",", ":"))
+
+
+def _marked(row: dict[str, Any]) -> dict[str, Any]:
+    named = {name: row.pop(name) for name in ("task", "truth", "confidence")}
+    is_sure = named["truth"] is not None and (named["confidence"] or 0.0) >= DECIDED_FROM
+    return {**named, "decided": is_sure and not row.get("tied"), **row}
 
 
 def why_none(campaign: Any) -> str:

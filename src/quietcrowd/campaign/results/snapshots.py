@@ -9,7 +9,7 @@ from attrs import asdict, frozen
 
 from quietcrowd.accounting.ledger import PrivacyLedger
 from quietcrowd.campaign.results.agreement import MOST_ERROR, CrowdJudgement, judge_crowd
-from quietcrowd.campaign.results.reports import Inferred, ReportRows
+from quietcrowd.campaign.results.reports import Inferred, ReportRows, by_number
 from quietcrowd.campaign.results.results import Findings
 from quietcrowd.campaign.store.result_pages import PAGE_ROWS
 from quietcrowd.campaign.terms.promises import ANYONE
@@ -52,6 +52,11 @@ def _rows(frame: pa.Table) -> Iterator[dict[str, Any]]:
     for some in frame.rename_columns(names).to_batches(max_chunksize=PAGE_ROWS):
         for row in some.to_pylist():
             yield {name: json_ready(cell) for name, cell in row.items()}
+
+
+def _in_order(truths: pa.Table) -> pa.Table:
+    names = truths["task"].to_pylist()
+    return truths.take(sorted(range(len(names)), key=lambda place: by_number(names[place])))
 
 
 def snapshot(
@@ -97,7 +102,7 @@ def snapshot(
         },
         truths=(
             row if again is None else {**row, "again": again.of(row["task"])}
-            for row in _rows(found.truths)
+            for row in _rows(_in_order(found.truths))
         ),
         workers=_with_losses(found.workers, independent, guarantee),
     )
@@ -152,8 +157,8 @@ def _cautions(
     if not found.converged:
         yield (
             "not-converged",
-            f"the method has not converged after {found.iterations:,} iterations: truths may "
-            "still change. Increase max_iter.",
+            f"the inference stopped after {found.iterations:,} steps, before it converged: truths "
+            "may still change",
         )
     for message in dict.fromkeys(messages):
         yield "assumption", message
@@ -161,20 +166,20 @@ def _cautions(
     if share > max(_MOST_OF_ONE, _UNEVEN / len(independent.per_worker)):
         yield (
             "dominant-worker",
-            f"one worker sent {share:.0%} of all reports: truths depend on this worker",
+            f"one person sent {share:.0%} of all reports: truths depend on this person",
         )
     few = int((independent.per_task < FEW).sum())
     if few:
         yield (
             "few-reports",
-            f"{few:,} of {independent.tasks:,} tasks have fewer than {FEW} reports",
+            f"{few:,} of {independent.tasks:,} questions have fewer than {FEW} reports",
         )
     if again is not None and again.all:
         yield (
             "sent-again",
-            f"at least {again.all:,} of {len(rows):,} reports were sent again: these workers had "
+            f"at least {again.all:,} of {len(rows):,} reports were sent again: these people had "
             "reported on the question before, and their answers date from then. For new answers "
-            "about another day, use campaign create --as-of",
+            "about another day, give a new campaign the day that its questions refer to",
         )
     consistent, workers = judged.too_consistent, independent.workers
     if len(consistent):
@@ -182,12 +187,12 @@ def _cautions(
         named = ", ".join(names) + ", ..." * (len(consistent) > _NAMED)
         yield (
             "too-consistent",
-            f"{len(consistent):,} of {len(workers):,} workers ({named}) agree with the others more "
+            f"{len(consistent):,} of {len(workers):,} people ({named}) agree with the others more "
             "than randomized reports do: their devices may not randomize",
         )
     if judged.agreement.answers is None:
         yield (
             "agreement-unknown",
             "the agreement of the answers is unknown: the noise hides it, or its standard error "
-            f"would exceed {MOST_ERROR:g}. More workers, or more tasks per worker, reduce it.",
+            f"would exceed {MOST_ERROR:g}. More people, or more questions for each, reduce it.",
         )

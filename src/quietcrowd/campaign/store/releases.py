@@ -8,8 +8,8 @@ The requester's view consists of the columns of a campaign that begin with ``sho
 results computed from exactly the reports of a release. After closing, reports are added. Only
 `release_waiting`, for at least `at_least` new workers, and `update_released`, after the campaign
 closed or for a release after withdrawals, write these columns. So joins, uploads and withdrawals
-change nothing visible in between. Counts of joined and left workers are rounded down as well, so
-that a release does not reveal a single worker without reports.
+change nothing visible in between. Workers that joined without being shown, and withdrawn ones,
+are counted in multiples of `at_least`, so that a release does not reveal a single one of them.
 
 If `at_least` is 1, nothing waits: the view is current, and `show_at_once` updates the counts of
 workers and reports. Withdrawals and the method are read directly then.
@@ -102,7 +102,7 @@ def release_waiting(connection: Connection, campaign: bytes, senders: Collection
             shown_participants=row.shown_participants + count,
             shown_reports=row.shown_reports + reports,
             shown_method=row.method,
-            **_joined_and_left(connection, row),
+            **_joined_and_left(connection, row, row.shown_participants + count),
         )
     )
     return count
@@ -122,15 +122,16 @@ def update_released(connection: Connection, campaign: bytes) -> None:
             delete(tables.inference).where(tables.inference.c.campaign_id == campaign)
         )
     renew(connection, row)
+    count = _count(connection, person, shown)
     connection.execute(
         update(table)
         .where(table.c.id == campaign)
         .values(
-            shown_participants=_count(connection, person, shown),
+            shown_participants=count,
             shown_reports=reports_of(connection, shown),
             shown_erasures=row.erasures,
             shown_method=row.method,
-            **_joined_and_left(connection, row),
+            **_joined_and_left(connection, row, count),
         )
     )
 
@@ -148,9 +149,12 @@ def people_joined(connection: Connection, campaign: Any) -> int:
     return (invited or 0) + others + withdrew
 
 
-def _joined_and_left(connection: Connection, row: Any) -> dict[str, int]:
-    counts = {"shown_joined": people_joined(connection, row), "shown_left": row.withdrew}
-    return {name: count - count % row.at_least for name, count in counts.items()}
+def _joined_and_left(connection: Connection, row: Any, shown: int) -> dict[str, int]:
+    others = max(0, people_joined(connection, row) - shown)
+    return {
+        "shown_joined": shown + others - others % row.at_least,
+        "shown_left": row.withdrew - row.withdrew % row.at_least,
+    }
 
 
 def _count(connection: Connection, table: Any, wanted: Any) -> int:

@@ -28,6 +28,11 @@ All reports of a worker fit into one upload (5,000 are at most 0.8 MB), so that 
 order of uploads reveal nothing."""
 
 MAX_TASKS = 20_000  # most tasks of a campaign, because a worker reads all of them at once
+DECIDED_FROM = 0.9
+"""Least confidence of a decided truth; a tied label is never decided.
+
+Pages, exports and commands call other labels undecided."""
+
 MAX_COMPLETION_CODE = 100  # most characters of a completion code
 MAX_ITERATIONS = 10_000  # most iterations of a campaign's method
 MAX_TASK_TEXT = 8_000_000  # most characters of all tasks of a campaign: names and data as JSON

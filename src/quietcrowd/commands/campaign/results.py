@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from quietcrowd.campaign.terms.settings import DECIDED_FROM
 from quietcrowd.commands import options
 from quietcrowd.commands.campaign.client import OnCampaign, checked
 from quietcrowd.commands.declare import command, option
@@ -47,17 +48,23 @@ class Results(OnCampaign):
         check_outputs([], self.output)
         url = f"/campaigns/{self.campaign_id}"
         with self.client() as client:
-            goal = checked(client.get(url)).json()["goal"]
-            estimates = self.shares or self.means or goal == "shares"
+            campaign = checked(client.get(url)).json()
+            estimates = self.shares or self.means or campaign["goal"] == "shares"
             path = "estimates" if estimates else "results/truths"
             first, items = _pages(client, f"{url}/{path}")
             funnel = checked(client.get(f"{url}/funnel")).json()
-        note(_words(funnel))
+        note(_words(funnel, campaign["at_least"]))
         if not estimates:
             import pandas as pd
 
+            frame = pd.DataFrame(items)
+            if "decided" in frame:
+                note(
+                    f"{int((~frame['decided']).sum()):,} of {len(frame):,} truths are undecided: "
+                    f"tied, or less than {DECIDED_FROM:.0%} sure."
+                )
             show_frame(
-                pd.DataFrame(items),
+                frame,
                 "--output truths.csv",
                 output=self.output,
                 as_json=self.as_json,
@@ -93,9 +100,19 @@ def _pages(client: httpx.Client, url: str) -> tuple[dict[str, Any], list[dict[st
     raise ParameterError("commands.results-replaced")
 
 
-def _words(funnel: Mapping[str, int | None]) -> str:
-    links = "" if funnel["links"] is None else f"{counted(int(funnel['links']), 'link')}; "
-    return f"{links}{funnel['joined']:,} joined, {funnel['sent']:,} sent, {funnel['left']:,} left."
+def _words(funnel: Mapping[str, Any], least: int) -> str:
+    """Return the counts, of which some are rounded down if workers wait for a release."""
+
+    def about(count: int) -> str:
+        if least == 1:
+            return f"{count:,}"
+        return f"at least {count:,}" if count else f"fewer than {least:,}"
+
+    links = "" if funnel["links"] is None else f"{counted(funnel['links'], 'link')}; "
+    return (
+        f"{links}{about(funnel['joined'])} joined, {funnel['sent']:,} sent, "
+        f"{about(funnel['left'])} withdrew."
+    )
 
 
 def _frame(items: list[dict[str, Any]], *, means: bool) -> pd.DataFrame:

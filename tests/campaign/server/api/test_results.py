@@ -224,6 +224,76 @@ def test_truths_are_files(desk, server, tmp_path):
     assert all(task["annotations"] == [] for task in tasks)
 
 
+HOSTILE = 'name,question\n10,"=HYPERLINK(""x"")"\n2,Nistet hier eine Ähre?\n1,"- a\nb"\n'
+SHOWN = ["'- a b", "Nistet hier eine Ähre?", '\'=HYPERLINK("x")']
+
+
+def questions_of(desk, mechanism, **members):
+    """Return a campaign with numbered and hostile questions, which three people answered."""
+    draft = desk.draft(mechanism, join_mode="open", at_least=3, **members)["id"]
+    desk.import_csv(draft, HOSTILE.replace("name", "task")).raise_for_status()
+    desk.client.post(f"/campaigns/{draft}/open").raise_for_status()
+    for _ in range(3):
+        desk.worker(draft).send_values(1, 1, 1)
+    Inferrer(desk.server.database).infer(bytes.fromhex(draft))
+    return draft
+
+
+def table_of(desk, url, **params):
+    text = desk.client.get(url, params=params).raise_for_status().text
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def test_truths_have_questions_where_wanted_in_the_order_of_their_numbers(desk, tmp_path):
+    campaign = questions_of(desk, MECHANISMS["one-layer"])
+    url = f"/campaigns/{campaign}/truths"
+    rows = table_of(desk, url, format="csv", questions="true")
+    assert [row["question"] for row in rows] == SHOWN
+    assert [row["task"] for row in rows] == ["1", "2", "10"]
+    assert [*rows[0]][:5] == ["task", "question", "truth", "confidence", "decided"]
+    usual = table_of(desk, url, format="csv")
+    assert usual == [{name: row[name] for name in row if name != "question"} for row in rows]
+    for path in ("truths.csv", "reports.csv"):  # as the studio saves them, for Excel
+        kind = path.removesuffix(".csv")
+        desk.client.post(f"/campaigns/{campaign}/close")
+        given = {"format": "csv", **({"questions": "true"} if kind == "truths" else {})}
+        found = desk.client.get(f"/campaigns/{campaign}/{kind}", params=given).raise_for_status()
+        (tmp_path / path).write_bytes(b"\xef\xbb\xbf" + found.content)
+    assert qc.read_truths(tmp_path / "truths.csv")["task"].to_pylist() == ["1", "2", "10"]
+    note = desk.client.get(f"/campaigns/{campaign}/reports", params={"format": "mechanism"})
+    (tmp_path / "reports.csv.mechanism.json").write_bytes(note.content)
+    assert len(qc.read_reports(tmp_path / "reports.csv")) == 9
+
+
+def test_a_label_is_decided_from_a_confidence_on_unless_it_is_tied(desk):
+    campaign = questions_of(desk, MECHANISMS["one-layer"])
+    found = desk.client.get(f"/campaigns/{campaign}/results").json()
+    page = desk.client.get(f"/campaigns/{campaign}/results/truths").json()["items"]
+    assert page == found["truths"]
+    assert found["decided_from"] == 0.9
+    assert desk.client.get(f"/campaigns/{campaign}/results/head").json()["decided_from"] == 0.9
+    for row in page:
+        is_sure = row["confidence"] >= 0.9 and not row["tied"]
+        assert row["decided"] == is_sure
+    numbers = questions_of(desk, MECHANISMS["laplace"])
+    rows = desk.client.get(f"/campaigns/{numbers}/results/truths").json()["items"]
+    assert not any("decided" in row for row in rows)
+
+
+@pytest.mark.parametrize(("name", "answers"), [("one-layer", ["no", "yes"]), ("laplace", ["mean"])])
+def test_shares_are_a_table_with_questions(desk, name, answers):
+    campaign = questions_of(desk, MECHANISMS[name], goal="shares")
+    rows = table_of(desk, f"/campaigns/{campaign}/shares")
+    assert [row["question"] for row in rows] == [text for text in SHOWN for _ in answers]
+    assert [row["answer"] for row in rows] == answers * 3
+    assert {row["reports"] for row in rows} == {"3"}
+    found = desk.client.get(f"/campaigns/{campaign}/estimates").json()["items"]
+    for row, one in zip(rows, found, strict=True):
+        assert float(row["estimate"]) == one.get("share", one.get("mean"))
+        assert (float(row["low"]), float(row["high"])) == (one["low"], one["high"])
+    check_problem(desk.client.get(f"/campaigns/{desk.campaign()}/shares"), 409, "no-results")
+
+
 @pytest.mark.parametrize("resource", ["reports", "truths"])
 def test_other_formats_are_refused(desk, resource):
     url = f"/campaigns/{desk.campaign()}/{resource}"

@@ -6,16 +6,15 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 
 from quietcrowd.campaign.protocol.fields import Id
-from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.result_documents import EstimatePage
 from quietcrowd.campaign.results.estimates import CONFIDENCE
-from quietcrowd.campaign.results.shown import ShownResults, why_none
 from quietcrowd.campaign.server.api.results import (
     UNCHANGED,
     Known,
     ResultQuery,
     next_cursor,
     page_number,
+    require_estimates,
 )
 from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import ReaderOf, ServiceOf, known_already, not_modified
@@ -51,9 +50,7 @@ def read_estimates(
     """
     with service.database.read() as connection:
         row = reader.campaign(connection, campaign)
-        found = ShownResults.read(service.database, connection, row)
-        if not found.has_estimates:
-            raise ProblemError("no-results", why_none(row))
+        found = require_estimates(service, connection, row)
         number = page_number(page.cursor, found)
         tag = f'"{found.etag}-{row.goal}"'
         if known_already(tag, if_none_match):

@@ -15,8 +15,8 @@ from sqlalchemy import Connection
 from quietcrowd.campaign.protocol.fields import Id
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.result_documents import Requested, ResultHead, ResultRows, Results
-from quietcrowd.campaign.results.exports import ReportExport, TruthExport
-from quietcrowd.campaign.results.shown import ShownResults
+from quietcrowd.campaign.results.exports import ReportExport, TruthExport, estimates_as_table
+from quietcrowd.campaign.results.shown import ShownResults, why_none
 from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import (
     ReaderOf,
@@ -31,7 +31,7 @@ from quietcrowd.campaign.server.service import (
 from quietcrowd.campaign.store.dashboards import Reader
 from quietcrowd.campaign.store.releases import waits_for_others
 from quietcrowd.campaign.store.requesters import owned_campaign
-from quietcrowd.campaign.store.result_pages import KINDS
+from quietcrowd.campaign.store.result_pages import ESTIMATES, KINDS
 from quietcrowd.campaign.terms.channels import parse_mechanism
 from quietcrowd.campaign.terms.settings import PREFIX
 from quietcrowd.formats.parquet import MEDIA_TYPE
@@ -65,6 +65,16 @@ def results_for(
     wanted = [kind for kind in kinds if kind != "workers" or reader.sees_workers]
     found = ShownResults.read(service.database, connection, campaign, wanted)
     return found if reader.sees_workers else found.without_workers()
+
+
+def require_estimates(
+    service: Service, connection: Connection, campaign: Any, kinds: Collection[str] = ()
+) -> ShownResults:
+    """Return the latest results, or raise ProblemError if they have no estimates."""
+    found = ShownResults.read(service.database, connection, campaign, kinds)
+    if not found.has_estimates:
+        raise ProblemError("no-results", why_none(campaign))
+    return found
 
 
 class ResultQuery(BaseModel):
@@ -236,6 +246,9 @@ class TruthQuery(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     format: Literal["jsonl", "csv", "label-studio"] = "jsonl"
+    questions: Annotated[
+        bool, Field(description="Whether CSV has a column with the text of each question.")
+    ] = False
 
 
 @exports.get(
@@ -303,7 +316,7 @@ def export_truths(
         row = reader.campaign(connection, campaign)
         require_truths(row)
         found = ShownResults.read(service.database, connection, row, ("truths",))
-    export = TruthExport(campaign=row, found=found)
+    export = TruthExport(campaign=row, found=found, with_questions=wanted.questions)
     streams = {
         "jsonl": (export.json_lines, "application/x-ndjson"),
         "csv": (export.csv, "text/csv"),
@@ -311,3 +324,19 @@ def export_truths(
     }
     stream, kind = streams[wanted.format]
     return StreamingResponse(stream(), media_type=f"{kind}; charset=utf-8")
+
+
+@exports.get(
+    "/shares",
+    response_class=Response,
+    responses={
+        200: {"description": "The estimates as CSV.", "content": {"text/csv": _TEXT}},
+        **documented("credential", "not-found", "no-results"),
+    },
+)
+def export_shares(campaign: Id, reader: ReaderOf, service: ServiceOf) -> Response:
+    """Return the estimated shares and means as a table, with the questions."""
+    with service.database.read() as connection:
+        row = reader.campaign(connection, campaign)
+        found = require_estimates(service, connection, row, (ESTIMATES,))
+    return StreamingResponse(estimates_as_table(found), media_type="text/csv; charset=utf-8")

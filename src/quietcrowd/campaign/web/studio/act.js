@@ -21,7 +21,7 @@ export function act(app) {
   const forWorker = (id, does, told) => async () => {
     const worker = byId(id).value.trim();
     if (!/^worker-[0-9a-f]+$/.test(worker)) {
-      app.tell("Write a pseudonym as the table of workers shows it, such as worker-0123456789abcdef.");
+      app.tell("Write a pseudonym as the table of people shows it, such as worker-0123456789abcdef.");
       byId(id).focus();
       return;
     }
@@ -30,7 +30,7 @@ export function act(app) {
   return {
     ...{ open: isOpen, buttons, truths: goal !== "shares" },
     waiting: least > 1 && isOpen ? `Up to ${count(least - 1)} who wait for a release are never shown.` : "",
-    kept: days === null ? "" : `The server deletes all data of workers ${count(days)} days after the closing.`,
+    kept: days === null ? "" : `The server deletes all data of people ${count(days)} days after the closing.`,
     later: isOpen && least > 1 ? "Reports are available after the campaign closes." : "",
     day: day ?? "",
     close: async () => (await closeCampaign(app)) && app.visit("#results"),
@@ -39,7 +39,7 @@ export function act(app) {
       say(byId("act-told"), "The closing date is saved.");
     },
     exclude: forWorker("excluded", (...one) => setExcluded(...one, true), "The exclusion is stored."),
-    erase: forWorker("erased", eraseWorker, "Erased, if the campaign had this worker."),
+    erase: forWorker("erased", eraseWorker, "Erased, if the campaign had this person."),
     copy: async () => app.visit((await app.api.post("copy")).id),
     remove: async () => (await deleteCampaign(app)) && app.visit("./"),
   };

@@ -1,4 +1,4 @@
-// Acts on a campaign or on one of its workers, each with a confirmation.
+// Acts on a campaign or on one of its people, each with a confirmation.
 
 import { ask } from "./asking.js";
 import { count } from "./format.js";
@@ -18,7 +18,7 @@ async function afterAsking(question, act) {
 /** Exclude a worker from results, or include it again; return whether the requester agrees. */
 export async function setExcluded(app, worker, isExcluded) {
   const says = isExcluded
-    ? `The results of “${app.campaign.title}” will use no reports of ${worker}. Nothing is deleted, and you can include the worker again.`
+    ? `The results of “${app.campaign.title}” will use no reports of ${worker}. Nothing is deleted, and you can include this person again.`
     : `The results of “${app.campaign.title}” will use the reports of ${worker} again.`;
   const question = {
     heading: isExcluded ? "Exclude from results?" : "Include in results?",
@@ -31,8 +31,8 @@ export async function setExcluded(app, worker, isExcluded) {
 /** Delete all that a worker sent, permanently. */
 export async function eraseWorker(app, worker) {
   const question = {
-    heading: "Erase a worker?",
-    says: `Everything that ${worker} sent to “${app.campaign.title}” is deleted permanently, and the worker cannot join again. Do this if the worker asks for it. The page does not say whether the campaign has this worker.`,
+    heading: "Erase a person?",
+    says: `Everything that ${worker} sent to “${app.campaign.title}” is deleted permanently, and this person cannot join again. Do this if they ask for it. The page does not say whether the campaign has this person.`,
     ...{ button: "Erase", typed: worker, label: "Type the pseudonym again", isRisky: true },
   };
   return afterAsking(question, () => app.api.delete(`workers/${worker}`));
@@ -42,7 +42,7 @@ export async function eraseWorker(app, worker) {
 export async function closeCampaign(app) {
   const { at_least: least, title, retention_days: days } = app.campaign;
   const waiting = least > 1 ? ` Up to ${count(least - 1)} who wait for a release are never shown.` : "";
-  const deleted = days === null ? "" : ` All data of workers is deleted ${count(days)} days later.`;
+  const deleted = days === null ? "" : ` All data of people is deleted ${count(days)} days later.`;
   const question = {
     heading: "Close the campaign?",
     says: `No one can join or send to “${title}” any longer.${waiting}${deleted} This cannot be undone.`,

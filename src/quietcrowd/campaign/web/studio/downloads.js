@@ -2,21 +2,18 @@
 
 import { element } from "./elements.js";
 
-const TRUTHS = { words: "Truths, CSV", path: "truths?format=csv", file: "truths.csv", needsResults: true };
+const TRUTHS = { words: "Truths, CSV", path: "truths?format=csv&questions=true", file: "truths.csv", needsResults: true };
+const SHARES = { words: "Shares, CSV", path: "shares", file: "shares.csv", needsResults: true };
 const RESULTS = { words: "Results, JSON", path: "results", file: "results.json", needsResults: true };
 const REPORTS = [
   { words: "Reports, JSON Lines", path: "reports?format=jsonl", file: "reports.jsonl", waits: true },
   { words: "Reports, CSV", path: "reports?format=csv", file: "reports.csv", waits: true },
-  {
-    words: "Mechanism of the CSV, JSON",
-    path: "reports?format=mechanism",
-    file: "reports.csv.mechanism.json",
-  },
+  { words: "Noise of the CSV, JSON", path: "reports?format=mechanism", file: "reports.csv.mechanism.json" },
 ];
 
 /** Return the buttons of all files that may be seen; a token gives no reports. */
 export function downloadButtons(app, goal) {
-  const found = goal === "shares" ? [] : [TRUTHS, RESULTS];
+  const found = goal === "shares" ? [SHARES] : [TRUTHS, RESULTS];
   const files = app.api.showsWorkers ? [...found, ...REPORTS] : found;
   return files.map(({ words, path, file, ...needs }) => {
     const click = () => app.attempt(() => download(app.api, path, file));
@@ -32,8 +29,10 @@ export function offerDownloads(buttons, hasResults, areHeldBack) {
   }
 }
 
+/** Save a file of the server; Excel reads UTF-8 only after a byte order mark. */
 async function download(api, path, name) {
-  save(await (await api.fetch(path)).blob(), name);
+  const content = await (await api.fetch(path)).blob();
+  save(name.endsWith(".csv") ? new Blob(["\ufeff", content], { type: "text/csv" }) : content, name);
 }
 
 /** Let the browser save a file. */

@@ -40,6 +40,10 @@ export function counted(number, noun) {
   return `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
 }
 
+export function countedPeople(number) {
+  return number === 1 ? "1 person" : `${count(number)} people`;
+}
+
 export function percent(share, digits = 1) {
   return share === null ? "–" : `${(100 * share).toFixed(digits)} %`;
 }

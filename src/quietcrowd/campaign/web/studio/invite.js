@@ -5,6 +5,7 @@ import { ask } from "./asking.js";
 import { save } from "./downloads.js";
 import { byId } from "./elements.js";
 import { count, counted, say } from "./format.js";
+import { expectedPeople } from "./people.js";
 import { qrCode } from "./qr.js";
 import { printSheet, sheetOf } from "./sheet.js";
 
@@ -35,6 +36,7 @@ export async function invite(app) {
   return {
     ...{ allow, revokeAll, address, warning: server.local && isOpen, server: server.address },
     ...{ closed: !isOpen, personal: isOpen && !isPublic, public: isOpen && isPublic },
+    wanted: String(Math.min(MOST, Math.max(1, expectedPeople(app) - invites))),
     mail: mailText(campaign, isPublic ? address : "{link}"),
     code: isPublic ? [qrCode(address, `QR code of ${address}`)] : [],
     printPublic: () => printSheet(sheetOf(campaign, [address])),

@@ -160,6 +160,7 @@ class App extends Page {
   }
 
   #put(name, values) {
+    byId("sheet").replaceChildren();
     byId("screen").replaceChildren(...this.filled(name, values));
     this.#frame();
     scrollTo(0, 0);

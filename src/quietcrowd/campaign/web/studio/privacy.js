@@ -4,8 +4,8 @@ import { element } from "./elements.js";
 import { count, loss, sureness } from "./format.js";
 
 const JOINING = {
-  invite: "one worker with each link",
-  open: "anyone with the link, repeatedly: workers may be fake",
+  invite: "one person with each link",
+  open: "anyone with the link, repeatedly: people may be invented",
 };
 
 /** The screen of privacy: the promises in words, and the text of the consent. */
@@ -34,11 +34,11 @@ function factsOf(campaign, guarantee) {
     ["Who can join", JOINING[campaign.join_mode]],
     ["Questions refer to", campaign.as_of ?? "no particular day"],
     ["Closes", closing(campaign)],
-    ["The server deletes data of workers", isKept ? "when you delete the campaign" : `${count(campaign.retention_days)} days after closing`],
+    ["The server deletes data of people", isKept ? "when you delete the campaign" : `${count(campaign.retention_days)} days after closing`],
     ["Requester", campaign.requester || "not stated"],
     ["Contact", campaign.contact || "not stated"],
     ["Purpose", campaign.purpose || "not stated"],
-    ["Hash of the configuration that workers agreed to", campaign.config_hash ?? "none: it is a draft"],
+    ["Hash of the configuration that people agreed to", campaign.config_hash ?? "none: it is a draft"],
   ];
 }
 
@@ -71,8 +71,8 @@ export function closing(campaign) {
 export function together(campaign) {
   const least = campaign.at_least;
   if (least === 1) {
-    return "each worker immediately";
+    return "each person immediately";
   }
   const rest = `fewer than ${count(least)} at closing are never shown`;
-  return `at least ${count(least)} new workers at a time; ${rest}`;
+  return `at least ${count(least)} new people at a time; ${rest}`;
 }

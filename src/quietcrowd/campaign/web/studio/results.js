@@ -1,11 +1,11 @@
-// Results of a campaign: truths and workers, or shares; they are read again every few seconds.
+// Results of a campaign: truths and people, or shares; they are read again every few seconds.
 
-import { downloadButtons, offerDownloads, save } from "./downloads.js";
+import { downloadButtons, offerDownloads } from "./downloads.js";
 import { byId, element } from "./elements.js";
-import { count, percent, say, sentence, showShare } from "./format.js";
+import { percent, say, sentence, showShare } from "./format.js";
 import { showFunnel } from "./funnel.js";
 import { Results } from "./rows.js";
-import { Shares, sharesAsTable } from "./shares.js";
+import { Shares } from "./shares.js";
 import { Questions } from "./tasks.js";
 import { Truths } from "./truths.js";
 import { Workers } from "./workers.js";
@@ -20,7 +20,7 @@ export function results(app) {
   const poll = async () => {
     const campaign = await app.readCampaign();
     await showFunnel(app, campaign);
-    const found = await latest.read(view.path);
+    const found = await latest.read(view.path, campaign.reports);
     if (found !== undefined) {
       hasResults = found !== null;
       showWarnings(found);
@@ -40,7 +40,7 @@ export function results(app) {
   };
 }
 
-/** Truths, workers and agreement. */
+/** Truths, people and agreement. */
 function truthsView(app, latest, questions) {
   const truths = new Truths(questions);
   const workers = app.api.showsWorkers ? new Workers(app) : null;
@@ -60,20 +60,14 @@ function truthsView(app, latest, questions) {
   };
 }
 
-/** Estimated shares and means, and nothing about single workers. */
+/** Estimated shares and means, and nothing about single people. */
 function sharesView(app, latest, questions) {
   const shares = new Shares(questions);
-  let loaded = null;
-  const table = async () => save(new Blob([await sharesAsTable(loaded)], { type: "text/csv" }), "shares.csv");
   return {
     path: "estimates",
-    parts: app.filled("results-shares", { shares: [shares.part], table }),
+    parts: app.filled("results-shares", { shares: [shares.part] }),
     showAgain: () => shares.fill(),
-    show: async (found) => {
-      loaded = found && (await latest.rows("estimates", found));
-      byId("download-shares").disabled = loaded === null;
-      shares.show(found, loaded);
-    },
+    show: async (found) => shares.show(found, found && (await latest.rows("estimates", found))),
   };
 }
 

@@ -15,8 +15,12 @@ export class Results {
     this.#api = api;
   }
 
-  /** Return a document, null without results, undefined if it is unchanged. */
-  async read(path) {
+  /** Return a document, null without results, undefined if it is unchanged; none has no reports. */
+  async read(path, reports) {
+    if (reports === 0) {
+      this.#etag = null;
+      return null;
+    }
     const known = this.#etag === null ? {} : { "If-None-Match": this.#etag };
     try {
       const response = await this.#api.fetch(path, { headers: known });

@@ -1,8 +1,7 @@
 // Estimated shares, means and histograms with their intervals: bars, with the numbers as text.
 
 import { byId, element } from "./elements.js";
-import { count, counted, percent, say, sentence, short, tableRow } from "./format.js";
-import { loadAll } from "./rows.js";
+import { count, counted, countedPeople, percent, say, sentence, short, tableRow } from "./format.js";
 import { SearchedList } from "./searched.js";
 
 const FURTHER = 20; // questions that are shown at once
@@ -41,7 +40,7 @@ export class Shares extends SearchedList {
       return sentence(why);
     }
     return (
-      `From ${shown === 1 ? "1 person" : `${count(shown)} people`}. Lines are ${percent(confidence, 0)} intervals for the noise and for who was ` +
+      `From ${countedPeople(shown)}. Lines are ${percent(confidence, 0)} intervals for the noise and for who was ` +
       `asked: about ${count(Math.round(100 * (1 - confidence)))} in 100 miss.`
     );
   }
@@ -120,20 +119,4 @@ function tableOf(name, rows) {
   const fold = element("summary", { "aria-label": `As a table: ${name}` }, "As a table");
   const table = element("details", {}, fold, element("div", region, element("table", {}, ...parts)));
   return bins.length ? [table] : [];
-}
-
-const quoted = (text) => `"${text.replaceAll('"', '""')}"`;
-
-/** Return all estimates as CSV; a text that a spreadsheet would compute gets an apostrophe. */
-export async function sharesAsTable(loaded) {
-  await loadAll(loaded);
-  const text = (value) => quoted(/^\s*[=+\-@|\uff1d\uff0b\uff0d\uff20\uff5c]/.test(value) ? `'${value}` : value);
-  const number = (value) => (value === null ? "" : String(value));
-  const lines = loaded.rows.flatMap(({ task, label, share, mean, low, high, reports, histogram }) => {
-    const line = (name, value, from, to) => [text(task), text(name), ...[value, from, to, reports].map(number)];
-    const bins = (histogram ?? []).map((one) => line(edges(one), one.share, one.low, one.high));
-    return mean === undefined ? [line(nameOf(label), share, low, high)] : [line("mean", mean, low, high), ...bins];
-  });
-  const head = ["task", "answer", "estimate", "low", "high", "reports"];
-  return [head, ...lines].map((cells) => `${cells.join()}\r\n`).join("");
 }

@@ -15,11 +15,8 @@ export function sheetOf({ title, closes_on: day, join_mode: mode }, links, all =
   });
 }
 
-/** Print codes, and nothing else of the page. */
+/** Print codes, and nothing else of the page. They stay for it until the screen is left. */
 export function printSheet(codes) {
   byId("sheet").replaceChildren(...codes);
-  document.documentElement.classList.add("sheet-only");
-  print();
-  document.documentElement.classList.remove("sheet-only");
-  byId("sheet").replaceChildren();
+  print(); // phones do not wait here
 }

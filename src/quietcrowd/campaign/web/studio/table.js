@@ -19,8 +19,8 @@ function compare(one, other, sign) {
 
 /**
  * A column has a `name` and functions of a row: `value` to sort by, `text` to show, and `share` for
- * a bar. The first column names the row. It may have a text `below` and a `link`. A column may have
- * an action: a `press` and its `describes`.
+ * a bar, which is grey where `faint`. The first column names the row and may have a `link`. A column
+ * may have a text `below` and an action: a `press` and its `describes`.
  */
 export class DataTable extends SearchedList {
   #table = this.part.querySelector("table");
@@ -104,9 +104,9 @@ export class DataTable extends SearchedList {
       } else {
         shown.textContent = column.text(row);
       }
-      if (column.below) {
-        shown.append(element("div", { class: "quiet" }, column.below(row)));
-      }
+      shown.classList.toggle("faint", column.faint?.(row) ?? false);
+      const below = column.below?.(row);
+      below && shown.append(element("div", { class: "quiet" }, below));
       return shown;
     });
     return element("tr", { role: "row" }, ...cells);

@@ -5,8 +5,6 @@ import { count, measured, percent, say, short } from "./format.js";
 import { partly } from "./rows.js";
 import { DataTable } from "./table.js";
 
-const SURE = 0.9;
-
 /** Truths with their confidence, or with their standard errors. */
 export class Truths {
   #table = new DataTable("Truths");
@@ -46,7 +44,7 @@ export class Truths {
 
   #task() {
     return {
-      name: "Task",
+      name: "Question",
       value: (truth) => truth.task,
       text: (truth) => String(truth.task),
       below: (truth) => this.#questions.texts.get(truth.task) ?? "",
@@ -60,20 +58,26 @@ export class Truths {
     return truth.tied ? " (tied)" : "";
   }
 
+  #likeliest(truth) {
+    return `likeliest: ${truth.truth}${this.#remark(truth)}`;
+  }
+
   #labelColumns() {
     return [
       this.#task(),
       {
         name: "Truth",
-        value: (truth) => truth.truth,
-        text: (truth) => (truth.truth === null ? "–" : String(truth.truth) + this.#remark(truth)),
+        value: (truth) => (truth.decided ? truth.truth : null),
+        text: (truth) => (truth.decided ? String(truth.truth) + this.#remark(truth) : "undecided"),
+        below: (truth) => (isUndecided(truth) && truth.truth !== null ? this.#likeliest(truth) : ""),
       },
       {
         name: "Confidence",
         numeric: true,
         value: (truth) => truth.confidence,
-        text: (truth) => percent(truth.confidence),
+        text: ({ confidence: sure }) => percent(sure === null ? null : Math.floor(1000 * sure) / 1000),
         share: (truth) => truth.confidence,
+        faint: isUndecided,
       },
       REPORTS,
     ];
@@ -104,12 +108,12 @@ export class Truths {
   #note(results, loaded, labels) {
     const { size } = this.#questions.known;
     const before = size ? ` ${count(size)} known beforehand.` : "";
-    const found = `${count(results.truths)} tasks, inferred by ${results.method.method}.${before}${partly(loaded)}`;
+    const found = `${count(results.truths)} questions, inferred by ${results.method.method}.${before}${partly(loaded)}`;
     if (!labels) {
       return `${found} Standard errors include the noise, but no bias.`;
     }
     const open = count(loaded.rows.filter(isUndecided).length);
-    const what = `${open} undecided: tied, or less than ${100 * SURE} % sure.`;
+    const what = `${open} undecided: tied, or less than ${percent(results.decided_from, 0)} sure.`;
     return `${found} ${what} Confidence is the probability of the truth under the method’s model.`;
   }
 }
@@ -123,5 +127,5 @@ const REPORTS = {
 };
 
 function isUndecided(truth) {
-  return truth.truth === null || truth.tied || truth.confidence < SURE;
+  return !truth.decided;
 }

@@ -1,8 +1,8 @@
-// The table of workers: their quality and privacy loss, and who is excluded.
+// The table of people: their quality and privacy loss, and who is excluded.
 
 import { setExcluded } from "./acts.js";
 import { byId } from "./elements.js";
-import { count, loss, percent, say } from "./format.js";
+import { count, countedPeople, loss, percent, say } from "./format.js";
 import { partly } from "./rows.js";
 import { DataTable } from "./table.js";
 
@@ -11,10 +11,10 @@ const qualityOf = ({ accuracy, weight, quality = null }) => accuracy ?? weight ?
 const isExcluded = ({ reports }) => reports === null;
 const REMARKS = { "to-be-excluded": " (to be excluded)", "to-be-included": " (to be included)" };
 
-/** Workers by pseudonym; each can be excluded from results, and included again. */
+/** People by pseudonym; each can be excluded from results, and included again. */
 export class Workers {
   #app;
-  #table = new DataTable("Workers");
+  #table = new DataTable("People");
   #states = new Map(); // of exclusions, by pseudonym
 
   constructor(app) {
@@ -49,7 +49,7 @@ export class Workers {
     };
     return [
       {
-        name: "Worker",
+        name: "Person",
         value: (worker) => worker.worker,
         text: (worker) => worker.worker + this.#remark(worker),
       },
@@ -94,7 +94,7 @@ export class Workers {
       loaded.rows[0]?.error === undefined
         ? "Accuracy is the most likely fraction of right answers, corrected for the noise, with its range in 9 of 10 cases."
         : "Bars are shares of the largest weight.";
-    return `${count(results.workers)} workers, by pseudonym.${partly(loaded)}${left} ${quality}`;
+    return `${countedPeople(results.workers)}, by pseudonym.${partly(loaded)}${left} ${quality}`;
   }
 }
 
