@@ -163,6 +163,70 @@ def test_the_whole_way_without_a_terminal(person, desk, requester):
     assert {one.origin for one in requester.wire.sent} == {desk.server.url}
 
 
+def table_of(requester):
+    """Return the names and errors in the table below the curve."""
+    page = requester.page
+    page.get_by_text("As a table", exact=True).click()
+    rows = page.locator("#curve-body tr").all()
+    return {one.locator("th").inner_text(): one.locator("td").first.inner_text() for one in rows}
+
+
+def test_typed_questions_are_added_on_the_way_and_a_survey_has_a_forecast(desk, requester):
+    page = requester.page
+    requester.press("New campaign")
+    requester.heading("What do you want to ask?")
+    page.get_by_label("How many people answer what").check()
+    page.locator("#kind").select_option("ja,nein")
+    fill(requester, "Or type one question per line", "Schläfst du gut?\nIsst du Obst?\n")
+    requester.go("Next: preview", "What people will see")
+    document = desk.client.get(f"/campaigns/{campaign_of(requester)}").json()
+    assert (document["goal"], document["tasks"]) == ("shares", 2)
+    assert document["domain"]["labels"] == ["ja", "nein"]
+    requester.go("Next: people and privacy", "People and privacy")
+    page.get_by_text("at most 98.8 % sure: weak protection").wait_for()
+    page.get_by_text("Imprecise", exact=True).wait_for()
+    page.get_by_text(
+        "With 50 people, 2 questions and a total of ε = 4.4 per person, each share"
+    ).wait_for()
+    assert page.locator("#curve-card").is_hidden()
+    page.locator("#ways").get_by_role("button").first.click()
+    page.get_by_text("Precise", exact=True).wait_for()
+    assert page.locator("#verdict").get_attribute("class") == "verdict stack good"
+    requester.go("Next: who asks", "Who asks, and for how long")
+    requester.go("Next: check and open", "Check, then open")
+    page.get_by_text("each share will be known to about ±").wait_for()
+    page.get_by_text("Title: people see it: replace “New campaign”.").wait_for()
+    assert page.get_by_role("button", name="Open the campaign").is_disabled()
+    requester.go("Questions", "What do you want to ask?")
+    assert page.locator("#kind").input_value() == "ja,nein"
+    drop(requester, "more.csv", "question\nTrinkst du Tee?\n")
+    page.get_by_text("more.csv: 1 question").wait_for()
+    page.get_by_role("link", name="Next: preview").click()
+    assert "First use the questions of the file, or cancel it." in requester.alert()
+
+
+@pytest.mark.nightly
+def test_the_curve_has_the_number_of_the_verdict(requester):
+    """Twelve questions, as a newcomer typed them: 35 of 100 wrong, and 38 in the curve."""
+    page = requester.page
+    draft_of(requester, "few.csv", "".join(HEDGES.splitlines(keepends=True)[:13]))
+    requester.go("Next: preview", "What people will see")
+    requester.go("Next: people and privacy", "People and privacy")
+    fill(requester, "How many people will answer?", "30")
+    page.get_by_text("May be as good as guessing", exact=True).wait_for()
+    said = page.locator("#verdict-text").inner_text()
+    assert page.locator("#verdict").get_attribute("class") == "verdict stack weak"
+    page.locator("#ways button").nth(2).wait_for()
+    page.locator("#curve-card:not(.old)").wait_for()
+    [percent] = re.findall(r"of 12 questions \((\d+) %;", said)
+    assert page.get_by_text(f"you: {percent} %").count() == 1
+    assert table_of(requester)["30"] == f"{percent} %"
+    page.route("**/api/v1/plans", lambda _: None)  # the next verdict does not come
+    fill(requester, "How many people will answer?", "31")
+    page.locator("#verdict.old").get_by_text("Forecasting", exact=True).wait_for()
+    assert page.locator("#curve-card.old").count() == 1
+
+
 HOSTILE = (
     "question,note\n"
     '"=HYPERLINK(""x"")",<img src=x onerror=document.title=1>\n'

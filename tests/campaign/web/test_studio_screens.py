@@ -24,12 +24,13 @@ SMALL = """() =>
 LONG = "Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz"
 
 
-def row(workers, error, *, useless):
+def row(workers, error, *, standing):
     """Return a row of a plan."""
     return {
         **{"mechanism": "one-layer", "total_epsilon": 5.0, "epsilon": 0.25, "workers": workers},
         **{"answers": 20, "error": error, "standard_error": 0.01, "low": error - 0.05},
-        **{"high": error + 0.05, "constant": 0.48, "private": True, "useless": useless},
+        **{"high": error + 0.05, "constant": 0.48, "private": True, "standing": standing},
+        **{"useless": standing == "useless", "heading": f"A {standing} result"},
         **{"verdict": f"With {workers} people, {error} are wrong.", "meets": False},
     }
 
@@ -39,7 +40,11 @@ def planned(order):
     least = order.get("least")
     sizes = [800] if least == "people" else order["workers"]
     changes = {"questions": {"answers": 2}, "total": {"total_epsilon": 20.0}}.get(least, {})
-    rows = [{**row(n, 0.5 / n**0.2, useless=n < 100 and not least), **changes} for n in sizes]
+    standings = ["good" if least or n >= 100 else "weak" for n in sizes]
+    rows = [
+        {**row(n, 0.5 / n**0.2, standing=standing), **changes}
+        for n, standing in zip(sizes, standings, strict=True)
+    ]
     document = {
         **{"tasks": 3, "score": "error_rate", "assumed": "Some guess.", "target": None},
         **{"draws": 10, "rows": rows, "skipped": []},

@@ -5,7 +5,7 @@ import { counted } from "./format.js";
 
 const TEXTS = ["description", "requester", "contact", "purpose", "completion_code", "closes_on", "as_of"];
 const NULLED = new Set(["completion_code", "closes_on", "as_of"]); // null rather than empty
-const NUMBERS = ["retention_days", "at_least", "max_participants"];
+const NUMBERS = ["retention_days", "at_least", "max_participants", "linked"];
 const DAYS = [30, 90, 180, 365];
 const BATCHES = [1, 5, 10, 20, 50];
 

@@ -24,7 +24,8 @@ export function ask({ heading, says, button, typed = null, label = "", isRisky =
     yes.classList.add(isRisky ? "risk" : "main");
     if (typed !== null) {
       const field = byId("typed");
-      const check = () => (yes.disabled = field.value.trim() !== typed.trim());
+      const plain = (text) => text.trim().replaceAll(/[\u2010-\u2015]/g, "-"); // few can type a dash
+      const check = () => (yes.disabled = plain(field.value) !== plain(typed));
       field.addEventListener("input", check);
       check();
     }

@@ -3,7 +3,8 @@
 import { deleteCampaign } from "./acts.js";
 import { answersOf } from "./domain.js";
 import { byId, element } from "./elements.js";
-import { counted, loss, say, sentence, sureness, tableRow } from "./format.js";
+import { counted, loss, say, sentence, tableRow } from "./format.js";
+import { FIRST_TITLE } from "./list.js";
 import { expectedPeople } from "./people.js";
 import { asked, closing, together } from "./privacy.js";
 
@@ -14,17 +15,20 @@ const STEP_OF = {
 
 /** The screen of the last step. */
 export async function check(app) {
-  const { campaign, goal } = app;
+  const { campaign } = app;
   const ends = new AbortController();
   const [readiness, server] = await Promise.all([
     app.api.json("readiness"),
     app.requester.json("server"),
   ]);
+  const unnamed = { field: "title", message: `people see it: replace “${FIRST_TITLE}”` };
+  const problems = [...(campaign.title === FIRST_TITLE ? [unnamed] : []), ...readiness.problems];
+  const isReady = problems.length === 0;
   return {
     rows: rowsOf(app).map(row),
-    problems: readiness.problems.map(problem),
-    isMissing: !readiness.ready,
-    isReady: readiness.ready,
+    problems: problems.map(problem),
+    isMissing: !isReady,
+    notes: readiness.notes.map((text) => element("p", { class: "note" }, text)),
     local: server.local,
     address: server.address,
     words: (readiness.words ?? []).map((text) => element("p", {}, text)),
@@ -36,28 +40,27 @@ export async function check(app) {
     ready: () => {
       const button = byId("open");
       const anyway = byId("anyway");
-      anyway.addEventListener("change", () => (button.disabled = !anyway.checked || !readiness.ready));
-      button.disabled = !readiness.ready || goal === "truths";
-      if (goal === "truths" && campaign.tasks > 0) {
-        forecast(app, readiness, ends.signal);
-      }
+      anyway.addEventListener("change", () => (button.disabled = !anyway.checked || !isReady));
+      button.disabled = true;
+      campaign.tasks > 0 && forecast(app, isReady, ends.signal);
     },
     leave: () => ends.abort(),
   };
 }
 
-/** Show the forecast; opening requires a tick if it is as good as guessing. */
-async function forecast(app, readiness, signal) {
+/** Show the forecast; opening requires a tick if the result is useless. */
+async function forecast(app, isReady, signal) {
+  let found = { standing: "weak", useless: false };
   try {
-    const found = await app.plans.row(expectedPeople(app), signal);
+    found = await app.plans.row(expectedPeople(app), signal);
+  } catch (error) {
+    found.verdict = `There is no forecast: ${error.message}`;
+  }
+  if (!signal.aborted) {
+    byId("expected").className = `verdict ${found.standing}`;
     say(byId("expected"), found.verdict);
     byId("anyway").closest("label").hidden = !found.useless;
-    byId("open").disabled = !readiness.ready || found.useless;
-  } catch (error) {
-    if (!signal.aborted) {
-      say(byId("expected"), `There is no forecast: ${error.message}`);
-      byId("open").disabled = !readiness.ready;
-    }
+    byId("open").disabled = !isReady || found.useless;
   }
 }
 
@@ -65,12 +68,13 @@ function rowsOf({ campaign, goal }) {
   const { total_epsilon: total, domain } = campaign;
   const results = goal === "shares" ? "shares" : "truths";
   return [
+    ["Title", campaign.title, "questions"],
     [counted(campaign.tasks, "question"), `${answersOf(domain)}; the results are ${results}`, "questions"],
     ["A person is asked", asked(campaign), "people"],
-    [`Total loss ε = ${loss(total)}`, `from 50 % sure to ${sureness(total ?? Infinity)} sure`, "people"],
+    [`Total loss ε = ${loss(total)}`, `from 50 % sure to ${campaign.protection}`, "people"],
     ["Closes", closing(campaign), "asker"],
     ["Reports are shown of", together(campaign), "asker"],
-    ["Data of workers", `deleted ${counted(campaign.retention_days, "day")} after closing`, "asker"],
+    ["Data of people", `deleted ${counted(campaign.retention_days, "day")} after closing`, "asker"],
     ["Requester", [campaign.requester, campaign.contact].filter(Boolean).join(", ") || "not stated", "asker"],
     ["Purpose", campaign.purpose || "not stated", "asker"],
   ];
@@ -82,5 +86,6 @@ function row([name, text, step]) {
 
 function problem({ field, message }) {
   const step = STEP_OF[field] ?? "asker";
-  return element("li", {}, `${sentence(`${field.replaceAll("_", " ")}: ${message}`)} `, element("a", { href: `#${step}` }, "Change it"));
+  const name = field.replaceAll("_", " ").replace("tasks", "questions").replace("participant", "person");
+  return element("li", {}, `${sentence(`${name}: ${message}`)} `, element("a", { href: `#${step}` }, "Change it"));
 }

@@ -15,15 +15,16 @@ const NAMES = { error_rate: "Wrong truths", mae: "Mean absolute error" };
 export class Curve {
   #plot = byId("curve");
 
-  /** Show a plan; the point of `expected` people is marked. */
-  show(plan, expected) {
+  /** Show a plan; the point of its row `mine` is marked. */
+  show(plan, mine) {
     const rows = plan.rows.filter(({ private: isPrivate }) => isPrivate);
     const scales = new Scales(rows);
     const inWords = errorIn(plan.score);
     byId("curve-card").hidden = false;
+    byId("curve-card").classList.remove("old");
     byId("curve-title").textContent = `${NAMES[plan.score]}, by number of people`;
     byId("assumed").textContent = plan.assumed;
-    this.#plot.replaceChildren(...axes(scales, rows, inWords), ...curve(scales, rows, expected, inWords));
+    this.#plot.replaceChildren(...axes(scales, rows, inWords), ...curve(scales, rows, mine, inWords));
     byId("curve-body").replaceChildren(...rows.map((row) => rowOf(row, inWords)));
   }
 }
@@ -81,10 +82,9 @@ function axes(scales, rows, inWords) {
   return [...lines, ...sizes, name];
 }
 
-function curve(scales, rows, expected, inWords) {
+function curve(scales, rows, mine, inWords) {
   const path = (points) => points.map(([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`).join(" ");
   const at = (member) => rows.map((row) => [scales.x(row.workers), scales.y(row[member])]);
-  const mine = rows.find((row) => row.workers === expected) ?? rows[0];
   const guess = scales.y(mine.constant);
   const mark = [scales.x(mine.workers), scales.y(mine.error)];
   return [

@@ -2,14 +2,13 @@
 
 import { byId } from "./elements.js";
 
-const YES_NO = ["yes", "no"];
-
-/** Return the kind of answers that the form shows for a domain. */
+/** Return the kind of answers that the form shows for a domain; a pair such as “yes,no” is one. */
 function kindOf({ kind, labels }) {
   if (kind !== "categorical") {
     return { ordinal: "scale", interval: "number" }[kind];
   }
-  return [...labels].sort().join() === "no,yes" ? "yesno" : "labels";
+  const isPair = ({ value }) => value.split(",").sort().join() === [...labels].sort().join();
+  return [...byId("kind").options].find(isPair)?.value ?? "labels";
 }
 
 /** Fill the form from a domain, and call `changed` with a new one. */
@@ -48,8 +47,8 @@ function fill(kind, [low, high]) {
 
 /** Return the domain in the form; null while it is incomplete. */
 function domainIn(kind) {
-  if (kind === "yesno") {
-    return { kind: "categorical", labels: YES_NO };
+  if (kind.includes(",")) {
+    return { kind: "categorical", labels: kind.split(",") };
   }
   if (kind === "labels") {
     const labels = byId("labels").value.split("\n").map((line) => line.trim()).filter(Boolean);

@@ -71,12 +71,6 @@ export function loss(epsilon) {
   return short(Math.ceil((epsilon * (1 - DUST)) / step) * step, LOSS_DIGITS);
 }
 
-/** Return the largest probability of a fact that had probability 1/2, rounded up. */
-export function sureness(epsilon) {
-  const share = Math.ceil(1000 / (1 + Math.exp(-epsilon)) - DUST) / 1000;
-  return share < 1 ? `at most ${percent(share)}` : "nearly 100 %";
-}
-
 /** Return a text with a capital and a full stop. */
 export function sentence(text) {
   const all = text.trim();

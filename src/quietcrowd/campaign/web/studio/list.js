@@ -4,7 +4,7 @@ import { count, counted, loss } from "./format.js";
 import { DataTable, words } from "./table.js";
 
 const YES_NO = { kind: "categorical", labels: ["yes", "no"] };
-const FIRST_TITLE = "New campaign";
+export const FIRST_TITLE = "New campaign";
 
 /** The screen of all campaigns, by title. */
 export async function list(app) {

@@ -107,7 +107,7 @@ class App extends Page {
     const saving = this.#saving;
     this.#saving = Promise.resolve(); // a rejected change stops the requester once
     const isStored = await saving.then(() => true, () => false);
-    if (isStored && this.#leave?.() !== false) {
+    if (isStored && (await this.#leave?.()) !== false) {
       history.pushState(null, "", address);
       this.go();
     }

@@ -2,7 +2,7 @@
 
 import { Curve } from "./curve.js";
 import { byId, element } from "./elements.js";
-import { count, loss, say, sureness } from "./format.js";
+import { count, loss, say } from "./format.js";
 import { ways } from "./ways.js";
 
 const MANY = 50; // people, until the requester enters a number
@@ -14,7 +14,6 @@ export async function people(app) {
   const limits = await app.requester.json("plans");
   const forecast = new Forecast(app);
   return {
-    byPlan: app.goal === "truths",
     mechanisms: mechanismOptions(app, limits),
     each: String(Math.min(USUAL_EACH, Math.max(1, app.campaign.tasks))),
     all: count(app.campaign.tasks),
@@ -30,7 +29,7 @@ export function expectedPeople({ expected, campaign }) {
 
 function mechanismOptions({ campaign }, limits) {
   const names = campaign.domain.kind === "interval" ? limits.numbers : limits.labels;
-  const usual = element("option", { value: "" }, `chosen for you: ${names[0]}`);
+  const usual = element("option", { value: "" }, "chosen for you");
   return [usual, ...names.map((name) => element("option", { value: name }, name))];
 }
 
@@ -41,7 +40,7 @@ function ready(app, forecast) {
     forecast.renew();
   };
   const total = (value) => value > 0 && change({ total_epsilon: value });
-  byId("total-range").addEventListener("input", ({ target }) => say(byId("sure"), sureOf(Number(target.value))));
+  byId("total-range").addEventListener("input", ({ target }) => (byId("field-total_epsilon").value = target.value));
   byId("total-range").addEventListener("change", ({ target }) => total(Number(target.value)));
   byId("field-total_epsilon").addEventListener("change", ({ target }) => total(Number(target.value)));
   byId("how-many").addEventListener("change", ({ target }) => {
@@ -65,8 +64,6 @@ function ready(app, forecast) {
   forecast.start();
 }
 
-const sureOf = (total) => `${sureness(total)} sure`;
-
 /** Show the settings of the campaign. */
 function show(app) {
   const { campaign } = app;
@@ -74,7 +71,7 @@ function show(app) {
   byId("how-many").value = String(expectedPeople(app));
   byId("total-range").value = String(total);
   byId("field-total_epsilon").value = loss(total);
-  say(byId("sure"), sureOf(total));
+  say(byId("sure"), campaign.protection);
   const isPart = most !== null && most < campaign.tasks;
   byId("each-some").checked = isPart;
   byId("each-all").checked = !isPart;
@@ -89,7 +86,6 @@ function show(app) {
 /** The verdict on the present settings, ways out of a bad one, and the curve; made anew on change. */
 class Forecast {
   #app;
-  #curve = null;
   #ends = new AbortController();
   #timer = 0;
   onWay = () => {};
@@ -99,19 +95,14 @@ class Forecast {
   }
 
   start() {
-    if (this.#app.goal === "truths") {
-      this.#curve = new Curve();
-      this.#make();
-    }
+    this.#make();
   }
 
   /** Make it anew, shortly after the last change. */
   renew() {
     this.stop();
-    if (this.#curve !== null) {
-      byId("verdict").classList.add("old");
-      this.#timer = setTimeout(() => this.#make(), PAUSE);
-    }
+    ["verdict", "curve-card"].forEach((id) => byId(id).classList.add("old"));
+    this.#timer = setTimeout(() => this.#make(), PAUSE);
   }
 
   stop() {
@@ -125,34 +116,32 @@ class Forecast {
     const expected = expectedPeople(this.#app);
     byId("ways").replaceChildren();
     if (campaign.tasks === 0) {
-      say(byId("verdict-title"), "No questions yet");
-      say(byId("verdict-text"), "Add questions in step 1: the forecast depends on their number.");
+      this.#tell("weak", "No questions yet", "Add questions in step 1: the forecast depends on their number.");
       return;
     }
-    say(byId("verdict-title"), "Simulating");
-    say(byId("verdict-text"), "The server simulates campaigns with your settings. It takes some seconds.");
+    say(byId("verdict-title"), "Forecasting");
+    say(byId("verdict-text"), "The server tries campaigns with your settings. It takes some seconds.");
     try {
       const row = await this.#app.plans.row(expected, signal);
-      this.#tell(row);
-      if (row.useless) {
+      this.#tell(row.standing, row.heading, row.verdict);
+      if (row.standing !== "good") {
         const apply = (people, changes) => this.#apply(people, changes);
         await ways(this.#app, { row, expected, signal, apply });
       }
-      this.#curve.show(await this.#app.plans.curve(expected, signal), expected);
+      this.#app.goal === "truths" && new Curve().show(await this.#app.plans.curve(row, signal), row);
     } catch (error) {
       if (!signal.aborted) {
-        say(byId("verdict-title"), "No forecast");
-        say(byId("verdict-text"), error.errors?.map(({ message }) => message).join(" ") || error.message);
+        const rules = error.errors?.map(({ message }) => message).join(" ");
+        this.#tell("weak", "No forecast", rules || error.message);
+        byId("curve-card").hidden = true;
       }
     }
   }
 
-  #tell(row) {
-    const verdict = byId("verdict");
-    verdict.classList.remove("old");
-    verdict.classList.toggle("fine", !row.useless);
-    say(byId("verdict-title"), row.useless ? "As good as guessing" : "Better than guessing");
-    say(byId("verdict-text"), row.verdict);
+  #tell(standing, heading, text) {
+    byId("verdict").className = `verdict stack ${standing}`;
+    say(byId("verdict-title"), heading);
+    say(byId("verdict-text"), text);
   }
 
   #apply(people, changes) {

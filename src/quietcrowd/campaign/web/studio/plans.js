@@ -2,7 +2,7 @@
 
 import { plannedDomain } from "./domain.js";
 
-const SIZES = [1 / 4, 1 / 2, 1, 2, 4, 8, 16]; // multiples of the number of people, for the curve
+const SIZES = [1 / 4, 1 / 2, 2, 4, 8, 16]; // other multiples of the number of people, for the curve
 const FEWEST = 2;
 
 /** Plans of a campaign's present settings; known ones are not simulated again. */
@@ -20,6 +20,7 @@ export class Plans {
     const answers = campaign.answers_per_participant;
     return {
       ...plannedDomain(campaign.domain),
+      goal: this.#app.goal,
       tasks: campaign.tasks,
       workers: people,
       answers: answers === null ? null : [Math.min(answers, campaign.tasks)],
@@ -34,10 +35,12 @@ export class Plans {
     return rows.find(({ private: isPrivate }) => isPrivate);
   }
 
-  /** Return the plan of several numbers of people. */
-  curve(people, signal) {
-    const sizes = SIZES.map((factor) => Math.max(FEWEST, Math.round(factor * people)));
-    return this.#plan(this.order([...new Set(sizes)]), signal);
+  /** Return the plan of other numbers of people, and of a known row. */
+  async curve(mine, signal) {
+    const sizes = new Set(SIZES.map((factor) => Math.max(FEWEST, Math.round(factor * mine.workers))));
+    sizes.delete(mine.workers);
+    const plan = await this.#plan(this.order([...sizes]), signal);
+    return { ...plan, rows: [...plan.rows, mine].sort((one, other) => one.workers - other.workers) };
   }
 
   /**

@@ -15,7 +15,7 @@ export async function preview(app) {
     if (error.status !== NOT_READY) {
       throw error;
     }
-    return { missing: error.message };
+    return { missing: app.campaign.tasks > 0 ? error.message : "There are no questions yet. Add some in step 1." };
   }
   const images = await imagesOf(app.api, given.tasks);
   const source = new URL(`preview/j/${app.campaign.id}#i=preview`, location);

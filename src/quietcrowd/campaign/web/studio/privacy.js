@@ -1,7 +1,7 @@
 // The promises of a campaign, and the text of its consent.
 
 import { element } from "./elements.js";
-import { count, loss, sureness } from "./format.js";
+import { count, loss } from "./format.js";
 
 const JOINING = {
   invite: "one person with each link",
@@ -25,9 +25,9 @@ function factsOf(campaign, guarantee) {
   const { worker_epsilon: total, answer_epsilon: answer } = guarantee;
   const isKept = campaign.retention_days === null;
   return [
-    ["Total loss of a person who gives all answers, ε", `${loss(total)}: from 50 % to ${sureness(total ?? Infinity)} sure`],
+    ["Total loss of a person who gives all answers, ε", `${loss(total)}: from 50 % sure to ${campaign.protection}`],
     ["Loss of one answer, ε", loss(answer)],
-    ["Mechanism", String(campaign.mechanism.mechanism)],
+    ["How answers are randomized", `${campaign.why} (${campaign.mechanism.mechanism})`],
     ["Which questions a person answered", guarantee.participation_protected ? "protected like answers" : "not protected"],
     ["Reports are shown of", together(campaign)],
     ["A person is asked", asked(campaign)],
@@ -46,7 +46,7 @@ function fact([name, text]) {
   return element("div", {}, element("dt", {}, name), element("dd", { dir: "auto" }, text));
 }
 
-/** Return how many tasks a worker is asked, in words. */
+/** Return how many questions a person is asked, in words. */
 export function asked(campaign) {
   const most = campaign.answers_per_participant;
   if (campaign.allotment === "random") {
@@ -67,7 +67,7 @@ export function closing(campaign) {
   return day === null ? "when you close it" : `at the end of ${day} (UTC)`;
 }
 
-/** Return how many workers are shown at a time, in words. */
+/** Return how many people are shown at a time, in words. */
 export function together(campaign) {
   const least = campaign.at_least;
   if (least === 1) {

@@ -3,6 +3,7 @@
 import { answersOf, domainForm } from "./domain.js";
 import { byId, element } from "./elements.js";
 import { count, counted, say, sentence, tableRow } from "./format.js";
+import { FIRST_TITLE } from "./list.js";
 import { questionOf } from "./tasks.js";
 
 const FIRST = 3;
@@ -20,12 +21,13 @@ export function questions(app) {
     ...{ remove, use: () => reader.use(), drop: () => reader.drop(), typed: () => reader.type() },
     choose: () => byId("files").click(),
     ready: () => ready(app, reader),
+    leave: () => reader.leave(),
   };
 }
 
 function ready(app, reader) {
   const { campaign } = app;
-  byId("field-title").value = campaign.title;
+  byId("field-title").value = campaign.title === FIRST_TITLE ? "" : campaign.title;
   byId("field-title").addEventListener("change", ({ target }) => app.change({ title: target.value.trim() }));
   for (const one of document.querySelectorAll("[data-goal]")) {
     one.checked = one.dataset.goal === campaign.goal;
@@ -72,17 +74,24 @@ class Reader {
     }
   }
 
-  /** Take the typed questions, one a line. */
-  type() {
+  /** Add the typed questions, one a line. */
+  async type() {
     const lines = byId("typed-questions").value.split("\n").filter((line) => line.trim());
     if (lines.length === 0) {
-      this.#app.tell("Write a question first.");
-      byId("typed-questions").focus();
-      return;
+      return say(byId("read-told"), "Write a question first.");
     }
     const cells = ["question", ...lines.map((line) => `"${line.trim().replaceAll('"', '""')}"`)];
-    this.#file = new File([cells.join("\r\n")], "typed.csv", { type: "text/csv" });
-    return this.#add(["question"], null).then(() => (byId("typed-questions").value = ""));
+    await this.#add(new File([cells.join("\r\n")], "typed.csv", { type: "text/csv" }), ["question"], null);
+    byId("typed-questions").value = "";
+  }
+
+  /** Add the typed questions; return false if one cannot leave yet. */
+  async leave() {
+    if (this.#file !== null) {
+      this.#app.tell("First use the questions of the file, or cancel it.");
+      return false;
+    }
+    return this.type().catch((error) => this.#app.refused(error) ?? false);
   }
 
   async #read(file) {
@@ -115,11 +124,10 @@ class Reader {
     if (domain !== null) {
       await this.#app.save({ domain });
     }
-    await this.#add(shown, task);
+    await this.#add(this.#file, shown, task);
   }
 
-  async #add(shown, task) {
-    const file = this.#file;
+  async #add(file, shown, task) {
     const wanted = named(file);
     shown.forEach((name) => wanted.append("shown", name));
     task !== null && wanted.append("task", task);

@@ -1,4 +1,4 @@
-// Three ways out of a result that is as good as guessing, each one button.
+// Three ways out of a result that is not good, each one button.
 
 import { byId, element } from "./elements.js";
 import { count, loss } from "./format.js";
@@ -32,14 +32,14 @@ export async function ways(app, { row, expected, signal, apply }) {
     offer(heading, `People are protected less. ${told(larger)}`, expected, { total_epsilon: larger.total_epsilon });
   }
   if (byId("ways").childElementCount === 0) {
-    byId("ways").append(element("p", {}, "No single change helps. Ask fewer questions of more people."));
+    byId("ways").append(element("p", {}, "No single change suffices. Ask fewer questions of more people."));
   }
 }
 
 /** Return the best number of questions each, with as many people as it needs; null for none. */
 async function fewerQuestions(plans, expected, signal) {
   const best = await plans.least("questions", {}, expected, signal);
-  if (best === null || !best.useless) {
+  if (best === null || best.standing === "good") {
     return best;
   }
   return plans.least("people", { answers: [best.answers] }, expected, signal);
