@@ -109,7 +109,7 @@ def obstacles(
     """Yield all that prevents the opening of a draft; `images` are the hashes of stored ones."""
     for name, column in _SAID.items():
         if not row._mapping[column].strip():
-            yield Obstacle(name, "Workers see it before they join. It must not be empty.")
+            yield Obstacle(name, "People see it before they join. It must not be empty.")
     if row.closes_on is not None and row.closes_on < day_of(now):
         yield Obstacle("closes_on", "This day is over in UTC. Choose a later one, or none.")
     missing = set(named_images(json.loads(task.data) for task in tasks)) - set(images)
