@@ -72,7 +72,7 @@ def let_join(database, campaign, config_hash, count):
                 "pseudonym": new_pseudonym(),
                 "consent_hash": config_hash,
                 "standing": "joined",
-                "allotment": None,
+                "placed": 1,
             }
             for one in credentials[start : start + AT_ONCE]
         ]
@@ -80,7 +80,7 @@ def let_join(database, campaign, config_hash, count):
             insert_rows(
                 connection,
                 tables.participant,
-                [tuple(row[name] for name in columns) for row in rows],
+                [tuple(map(row.get, columns)) for row in rows],
             )
     return credentials
 

@@ -63,7 +63,6 @@ def found():
     return use(FOLDER, forget=["coins", REMOVED])
 
 
-@pytest.mark.nightly
 def without_words(answer):
     """Return an answer of the server; of a problem only what programs read."""
     if answer["status"] < 400:
