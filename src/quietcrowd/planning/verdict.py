@@ -35,7 +35,7 @@ def standing_of(score: str, error: float, high: float, guess: float) -> Standing
 
     Examples
     --------
-    >>> [standing_of("error_rate", error, error + 0.1, 0.46) for error in (0.23, 0.35, 0.36)]
+    >>> [standing_of("error_rate", error, error + 0.1, 0.46) for error in (0.23, 0.35, 0.4)]
     ['good', 'weak', 'useless']
     >>> [standing_of("share", points / 100, points / 100, 0.5) for points in (15, 16, 50)]
     ['good', 'weak', 'useless']

@@ -31,7 +31,7 @@ def half_width(mechanism: Mechanism, reports: float, confidence: float = CONFIDE
     >>> import quietcrowd as qc
     >>> yes_no = qc.RandomizedResponse(domain=qc.Categorical(["no", "yes"]), epsilon=2.5)
     >>> round(half_width(yes_no, 1215 * 2 / 10), 3)
-    0.073
+    0.074
     """
     z = NormalDist().inv_cdf(0.5 + confidence / 2.0)
     return float(z * np.sqrt(largest_variance(mechanism) / (reports + z * z)))

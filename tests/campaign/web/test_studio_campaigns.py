@@ -199,7 +199,7 @@ def test_typed_questions_are_added_on_the_way_and_a_survey_has_a_forecast(desk, 
     assert page.get_by_role("button", name="Open the campaign").is_disabled()
     requester.go("Questions", "What do you want to ask?")
     assert page.locator("#kind").input_value() == "ja,nein"
-    drop(requester, "more.csv", "question\nTrinkst du Tee?\n")
+    drop(requester, "more.csv", b"question\nTrinkst du Tee?\n")
     page.get_by_text("more.csv: 1 question").wait_for()
     page.get_by_role("link", name="Next: preview").click()
     assert "First use the questions of the file, or cancel it." in requester.alert()
