@@ -114,7 +114,9 @@ def check_route(desk, worker, method, path):
         request = {"json": {**request["json"], "config_hash": worker.config_hash}}
     if "reports" in request.get("json", {}):
         request["json"]["reports"] = [worker.report("0" * 32, 1)]
-    owned = path.startswith(("/api/v1/campaigns", "/api/v1/keys", "/api/v1/plans"))
+    owned = path.startswith(
+        ("/api/v1/campaigns", "/api/v1/keys", "/api/v1/plans", "/api/v1/server")
+    )
     client = (desk if owned else worker).client
     if path.endswith("/dashboard-tokens"):
         client = desk.server.client(new_token("qcd_"))

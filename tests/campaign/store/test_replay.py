@@ -252,9 +252,9 @@ if moment == "before the answer":
 
     done = set()
 
-    def erase_and_tell(*words):
+    def erase_and_tell(*words, **options):
         done.add("departed")
-        return erase(*words)
+        return erase(*words, **options)
 
     participants.erase_participant = erase_and_tell
     Database.write = and_die

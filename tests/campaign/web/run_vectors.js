@@ -93,7 +93,7 @@ export async function sayings(inputs, tag) {
 export async function meanings(terms, others, values) {
   const [{ meaningOf, valueOf }, there] = [meaningsOf(terms), meaningsOf(others)];
   const items = values.map((value) => ({ value, task_id: "t" }));
-  const shown = readable(items, terms, []).map(({ value }) =>
+  const shown = readable(items, terms, [{ id: "t", name: "t" }]).map(({ value }) =>
     Array.isArray(value) ? pointsTo(value, english) : value,
   );
   return values.map((value, i) => {
