@@ -49,7 +49,7 @@ sanitize: $(VENV)/.ready ## the tests of the kernels, and broken arguments, unde
 
 docs: $(VENV)/.ready ## a site of the docs in build/docs: a warning, or a link that leads nowhere, is an error
 	$(BIN)/python -m sphinx --builder $(BUILDER) --quiet --fail-on-warning docs build/docs
-	@echo "build/docs/index.html"
+	@echo "build/docs"
 
 nightly: $(VENV)/.ready types sanitize postgresql chromium prometheus caddy pgbouncer mmdebstrap docs ## the whole suite with its branch coverage, and long simulations
 	$(BIN)/python -m pytest --cov --cov-report= --cov-fail-under=0 --hypothesis-profile nightly \

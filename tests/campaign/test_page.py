@@ -54,6 +54,16 @@ def there_are_results(campaign):
     return httpx.get(url, headers=key, verify=PLAIN, timeout=LONG).status_code == 200
 
 
+def play_results(play, so_far, results, truths):
+    """Look at the results; return all of them."""
+    assert play(so_far).startswith("task,truth,confidence")
+    found = json.loads(play(results))
+    assert found["participants"] == 4
+    play(truths)
+    assert set(pd.read_csv("truths.csv")["task"]) == {"t1", "t7"}
+    return found
+
+
 @pytest.mark.nightly
 @pytest.mark.slow
 def test_the_page(run, tmp_path, monkeypatch):
@@ -95,10 +105,7 @@ def test_the_page(run, tmp_path, monkeypatch):
         play(leave, "--yes", "--folder", tmp_path / "device3")
         play(close)
         assert in_time(lambda: there_are_results(names["ID"]), every=0.1)
-        found = json.loads(play(results)) if play(so_far).startswith("task,truth") else {}
-        assert found["participants"] == 4
-        play(truths)
-        assert set(pd.read_csv("truths.csv")["task"]) == {"t1", "t7"}
+        found = play_results(play, so_far, results, truths)
         exclude, include, erase, revoke, reports, infer, *offline, listing, delete = more
         names["WORKER"], names["LINK"] = found["workers"][0]["worker"], links[10]
         assert play(exclude) == f"{names['WORKER']}  excluded"

@@ -151,7 +151,7 @@ def test_numbers_are_searched_too():
 
 def test_a_case_that_cannot_be_planned_is_refused():
     size = CrowdSize(tasks=5, workers=5, answers=5)
-    asked = {"assumption": CROWD, "name": "m", "maker": MAKER, "size": size}
+    asked = {"kind": Case, "assumption": CROWD, "name": "m", "maker": MAKER, "size": size}
     with pytest.raises(ParameterError, match="not both"):
         make_case(**asked, total=1.0, epsilon=1.0)
     with pytest.raises(ParameterError, match="epsilon must be a finite number above 0"):

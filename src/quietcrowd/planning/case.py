@@ -219,6 +219,7 @@ def case_of(
     count = draws or (DRAWS_WITH_PILOT if pilot is not None else None)
     assumption = assumed(domain, quality, pilot, count or 1, random_state)
     return make_case(
+        kind=Case,
         assumption=assumption,
         name=name,
         maker=maker,
@@ -233,7 +234,7 @@ def case_of(
 
 def make_case(
     *,
-    kind: type[C] = Case,  # type: ignore[assignment]
+    kind: type[C],
     assumption: CrowdAssumption,
     maker: Maker,
     size: CrowdSize,

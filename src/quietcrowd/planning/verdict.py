@@ -15,11 +15,10 @@ from quietcrowd.privacy.guarantee import show_loss
 
 Standing: TypeAlias = Literal["good", "weak", "useless"]
 
-Score: TypeAlias = Literal["error_rate", "mae", "share", "mean"]
-"""Fraction of wrong labels, mean absolute error, or half-width of the interval of an estimate."""
-
 CLEAR = {"error_rate": 0.5, "mae": 0.5, "share": 0.3, "mean": 0.3}
-"""Largest good error, as a fraction of a guess's."""
+"""Largest good error, as a fraction of a guess's.
+
+Errors are fractions of wrong labels, mean absolute errors, or half-widths of intervals."""
 
 ALMOST = 0.9
 """Expected errors above this fraction of a guess's are about as large."""

@@ -28,7 +28,6 @@ from quietcrowd.campaign.results.reports import (
     LeftOut,
     ReportsToInfer,
     StoredReports,
-    by_number,
     read_left_out,
     read_stored,
 )
@@ -46,6 +45,7 @@ from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.allotments import fixed_allotment
 from quietcrowd.campaign.store.database import UNAVAILABLE, Database
 from quietcrowd.campaign.store.releases import erasures_shown, method_shown
+from quietcrowd.campaign.terms.plain_text import reading_order
 from quietcrowd.exceptions import (
     ConvergenceWarning,
     QuietcrowdError,
@@ -185,7 +185,7 @@ class Inferrer:
         before, start = self._earlier.pop(row.id, (None, None))
         if before != (row.withdrawals, row.exclusions, method):
             start = None
-        names = sorted(wanted.names, key=by_number)
+        names = sorted(wanted.names, key=reading_order)
         estimates = estimate(stored.independent, wanted.questions, names, wanted.copies)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", QuietcrowdWarning)

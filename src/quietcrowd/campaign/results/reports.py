@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -249,12 +248,6 @@ def _suggested(estimate: Any, answers: int) -> npt.NDArray[np.int64]:
         answers,
     )
     return counts
-
-
-def by_number(name: str) -> tuple[list[str | int], str]:
-    """Return a sorting key in which the numbers in names count as numbers: 2 is before 10."""
-    parts = re.split("([0-9]+)", name)
-    return [int(part) if place % 2 else part for place, part in enumerate(parts)], name
 
 
 @frozen(kw_only=True)

@@ -9,9 +9,10 @@ from attrs import asdict, frozen
 
 from quietcrowd.accounting.ledger import PrivacyLedger
 from quietcrowd.campaign.results.agreement import MOST_ERROR, CrowdJudgement, judge_crowd
-from quietcrowd.campaign.results.reports import Inferred, ReportRows, by_number
+from quietcrowd.campaign.results.reports import Inferred, ReportRows
 from quietcrowd.campaign.results.results import Findings
 from quietcrowd.campaign.store.result_pages import PAGE_ROWS
+from quietcrowd.campaign.terms.plain_text import reading_order
 from quietcrowd.campaign.terms.promises import ANYONE
 from quietcrowd.formats.jsonl import json_ready
 from quietcrowd.mechanisms import Mechanism
@@ -55,8 +56,8 @@ def _rows(frame: pa.Table) -> Iterator[dict[str, Any]]:
 
 
 def _in_order(truths: pa.Table) -> pa.Table:
-    names = truths["task"].to_pylist()
-    return truths.take(sorted(range(len(names)), key=lambda place: by_number(names[place])))
+    keys = list(map(reading_order, truths["task"].to_pylist()))
+    return truths.take(sorted(range(len(keys)), key=keys.__getitem__))
 
 
 def snapshot(

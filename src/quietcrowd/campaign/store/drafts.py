@@ -15,6 +15,7 @@ from quietcrowd.campaign.terms.channels import parse_mechanism
 from quietcrowd.campaign.terms.configuration import Configuration, build_configuration
 from quietcrowd.campaign.terms.images import named_images
 from quietcrowd.campaign.terms.near_copies import notes_on_copies
+from quietcrowd.campaign.terms.plain_text import reading_order
 from quietcrowd.campaign.terms.promises import USUAL_RETENTION_DAYS, Promises
 from quietcrowd.campaign.terms.tokens import new_id
 from quietcrowd.exceptions import QuietcrowdError
@@ -131,7 +132,7 @@ def _obstacle(error: QuietcrowdError) -> Obstacle:
 
 def notes_on_draft(row: Any, tasks: Sequence[Any]) -> list[str]:
     """Return sentences about the questions of a draft that do not prevent its opening."""
-    ordered = sorted(tasks, key=lambda one: (len(one.name), one.name))  # 2 is before 10
+    ordered = sorted(tasks, key=lambda one: reading_order(one.name))
     shown = [(one.name, json.loads(one.data)) for one in ordered]
     mechanism = parse_mechanism(row.mechanism)
     return notes_on_copies(shown, mechanism, row.answers_per_participant, row.linked)

@@ -1,7 +1,8 @@
-"""Untrusted text for terminals, and messages of failed requests."""
+"""Untrusted text for terminals, the order of names, and messages of failed requests."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,12 @@ def printable(text: str) -> str:
 def one_line(text: str) -> str:
     """Join the lines of a text, and make it `printable`."""
     return printable(" ".join(text.split()))
+
+
+def reading_order(name: str) -> list[str | int]:
+    """Return a sorting key in which the numbers in names count as numbers: t2 is before t10."""
+    parts = re.split("([0-9]+)", name)
+    return [int(part) if place % 2 else part for place, part in enumerate(parts)]
 
 
 def _harmless(letter: str) -> bool:

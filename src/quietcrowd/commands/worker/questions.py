@@ -15,7 +15,7 @@ from attrs import define, field
 
 from quietcrowd.campaign.terms.images import image_in
 from quietcrowd.campaign.terms.options import COLUMN
-from quietcrowd.campaign.terms.plain_text import one_line, printable
+from quietcrowd.campaign.terms.plain_text import one_line, printable, reading_order
 from quietcrowd.domains import Domain, FiniteDomain, Interval
 
 if TYPE_CHECKING:
@@ -69,13 +69,7 @@ def spell(value: Any) -> str:
 
 def in_reading_order(tasks: Sequence[CampaignTask]) -> list[CampaignTask]:
     """Sort tasks by name in natural order, t2 before t10."""
-    return sorted(
-        tasks,
-        key=lambda task: [
-            (0, int(part), "") if part.isdecimal() else (1, 0, part)
-            for part in re.split(r"([0-9]+)", task.name)
-        ],
-    )
+    return sorted(tasks, key=lambda task: reading_order(task.name))
 
 
 def read_line(prompt: str) -> str:
