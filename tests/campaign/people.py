@@ -3,6 +3,7 @@
 import secrets
 from contextlib import ExitStack
 from functools import cache
+from itertools import chain, cycle
 
 import httpx
 import pandas as pd
@@ -181,17 +182,26 @@ class Desk:
         tasks: int = 3,
         about: str = "it",
         image: bytes | None = None,
+        options: tuple[list[str], ...] = (),
         **members,
     ) -> str:
-        """Return the id of an open campaign; one more task shows the image, if there is one."""
+        """Return the id of an open campaign; one more task shows the image, if there is one.
+
+        Where `options` are given, each task lists the next of them.
+        """
         draft = self.draft(mechanism, **members)
         if image is not None:
+            data = {"picture": name_image(image), **({"options": options[0]} if options else {})}
             self.put_image(draft["id"], image).raise_for_status()
             self.client.post(
-                f"/campaigns/{draft['id']}/tasks",
-                json=[{"task": "seen", "data": {"picture": name_image(image)}}],
+                f"/campaigns/{draft['id']}/tasks", json=[{"task": "seen", "data": data}]
             ).raise_for_status()
         lines = ["task,question", *(f"t{place},Is {about} {place}?" for place in range(tasks))]
+        if options:
+            lists = ("|".join(one) for one in cycle(options))
+            lines = [
+                f"{line},{one}" for line, one in zip(lines, chain(["options"], lists), strict=False)
+            ]
         self.import_csv(draft["id"], "\n".join(lines)).raise_for_status()
         self.client.post(f"/campaigns/{draft['id']}/open").raise_for_status()
         return draft["id"]

@@ -23,9 +23,11 @@ from tests.campaign.timed_campaigns import area, copies, seconds
 from tests.campaign.two_worlds import LEAST, Person, World, past, world
 from tests.nightly import by_day, nightly
 
+import quietcrowd as qc
 from quietcrowd.campaign.server import incoming
 from quietcrowd.campaign.store import allotments
 from quietcrowd.campaign.terms.tokens import new_token
+from quietcrowd.mechanisms.randomized_response import RandomizedAmong
 
 pytestmark = pytest.mark.slow
 
@@ -186,6 +188,26 @@ def test_nobody_else_can_tell_whether_a_worker_acted(pasts, tmp_path, act, join_
     )
 
 
+@pytest.mark.nightly
+def test_nor_where_each_task_lists_its_options(tmp_path):
+    """Two options, and three: what is estimated of each kind does not move, either."""
+    domain = qc.Categorical(["no", "yes", "perhaps"])
+    among = RandomizedAmong(domain=domain, epsilon=1.0, counts=[2, 3])
+    told = past(
+        *(tmp_path / "past", "invite"),
+        mechanism=among,
+        options=(["yes", "perhaps"], ["perhaps", "no", "yes"]),
+    )
+    everybody = observers(told, told.late.invite, link_joins=False)
+    with two_worlds(told, tmp_path, told.late, "answers") as pair:
+        url = f"{OWN}/estimates".format(campaign=told.campaign)
+        estimated = pair[0].ask("requester", told.key, "GET", url).json()
+        assert (estimated["shown"], estimated["reports"]) == (LEAST, 3 * LEAST)
+        labels = [row["label"] for row in estimated["items"]]
+        assert sorted(labels) == ["no"] * 1 + ["perhaps"] * 3 + ["yes"] * 3
+        assert replay(pair, everybody) == []
+
+
 def test_who_tries_an_invite_learns_that_it_was_used_to_send(pasts, tmp_path):
     told = pasts("invite")
     [*_, link] = observers(told, told.late.invite, link_joins=True)
@@ -276,7 +298,7 @@ TIMED = {
 
 
 def with_link(**members):
-    """Return a request to join by who holds the link, the same person in each campaign."""
+    """Return a request to join by the holder of the link, the same person in each campaign."""
 
     def ask(told, copy):
         path = f"/public/campaigns/{copy.campaign}/participants/{copy.somebody.id}"
@@ -287,7 +309,7 @@ def with_link(**members):
 
 
 def of_somebody(method, path):
-    """Return a request of who holds the link."""
+    """Return a request of the holder of the link."""
     return lambda _, copy: (method, path, copy.somebody.credential, None)
 
 

@@ -94,13 +94,16 @@ def _ignored(method: TruthInference, mechanism: Any) -> NoiseIgnoredWarning:
         more += " It corrects only the workers' quality for the noise, if possible."
     if mechanism.every_task:
         more += " Every worker reports every task: noise for a missing answer counts as an answer."
+    ignoring, ignored = type(method).__name__, type(mechanism).__name__
     if _has_known_distribution(mechanism):
-        more += " NoiseAware corrects for the noise (on the command line: --method noise-aware)."
+        return NoiseIgnoredWarning(
+            "inference.noise-left-to-noise-aware",
+            type_name=ignoring,
+            other_type=ignored,
+            more=more,
+        )
     return NoiseIgnoredWarning(
-        "inference.noise-not-modelled",
-        type_name=type(method).__name__,
-        other_type=type(mechanism).__name__,
-        more=more,
+        "inference.noise-not-modelled", type_name=ignoring, other_type=ignored, more=more
     )
 
 

@@ -15,6 +15,7 @@ from tests.campaign.people import check_problem, new_desk
 import quietcrowd as qc
 from quietcrowd.campaign import Client
 from quietcrowd.campaign.results import inference_process
+from quietcrowd.campaign.results.advice import to_requester
 from quietcrowd.campaign.results.inference_process import (
     Inferrer,
     messages_of,
@@ -25,7 +26,9 @@ from quietcrowd.campaign.results.reports import ReportsToInfer, read_stored
 from quietcrowd.campaign.results.snapshots import Again
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
+from quietcrowd.exceptions import AnswerError
 from quietcrowd.inference import METHODS, RatioMean, WeightedMean, usual_method
+from quietcrowd.inference.labels import noise_aware
 
 
 def send_crowd(desk, mechanism, workers=6, tasks=5, **members):
@@ -205,8 +208,29 @@ def test_a_method_that_does_not_fit_says_so(server, desk):
     desk.worker(campaign).send_all(MECHANISMS["laplace"], {"t0": 1.0})
     Inferrer(server.database).infer(bytes.fromhex(campaign))
     results = desk.client.get(f"/campaigns/{campaign}/results").json()
-    assert [one["code"] for one in results["warnings"]] == ["failed"]
+    [told] = results["warnings"]
+    assert told["code"] == "failed"
+    assert "can choose the default again" in told["message"]
     assert results["truths"] == []
+
+
+def test_advice_is_for_a_requester_without_a_terminal(server, desk, monkeypatch):
+    mechanism = MECHANISMS["one-layer"]
+    chosen, crowded = (
+        send_crowd(desk, mechanism, method=method)[0]
+        for method in (qc.MajorityVote().to_dict(), None)
+    )
+
+    def told(campaign):
+        Inferrer(server.database).infer(bytes.fromhex(campaign))
+        results = desk.client.get(f"/campaigns/{campaign}/results").json()
+        return " ".join(one["message"] for one in results["warnings"])
+
+    assert "The default method corrects for the noise" in told(chosen)
+    monkeypatch.setattr(noise_aware, "MOST_CELLS", 1)
+    assert "Download the reports" in told(crowded)
+    other = AnswerError("inference.labels-needed", name="KOS", domain="(0, 1)")
+    assert to_requester(other).endswith("Use WeightedMean, Mean or Median.")
 
 
 def test_nothing_comes_of_nothing(server, desk):

@@ -227,6 +227,29 @@ def test_the_curve_has_the_number_of_the_verdict(requester):
     assert page.locator("#curve-card.old").count() == 1
 
 
+@pytest.mark.nightly
+def test_each_question_lists_its_options(desk, requester):
+    page = requester.page
+    draft_of(requester, "pets.csv", "question,options\nA pet?,dog|cat\nA tree?,fir; oak; elm\n")
+    campaign = desk.client.get(f"/campaigns/{campaign_of(requester)}").json()
+    assert campaign["mechanism"]["option_counts"] == [2, 3]
+    requester.go("Next: preview", "What people will see")
+    frame = page.frame_locator("iframe")
+    frame.get_by_role("button", name="Continue").click()
+    frame.get_by_role("button", name="Take part").click()
+    frame.get_by_role("button", name="dog").or_(frame.get_by_role("button", name="oak")).wait_for()
+    requester.go("Next: people and privacy", "People and privacy")
+    page.get_by_text(re.compile("^With 50 people, 2 questions")).wait_for()
+    requester.go("Next: who asks", "Who asks, and for how long")
+    requester.go("Next: check and open", "Check, then open")
+    page.get_by_text("one of the options of each question; the results are truths").wait_for()
+    requester.go("Questions", "What do you want to ask?")
+    requester.press("Remove all")
+    fill(requester, "Or type one question per line", "A cow?")
+    requester.press("Add these questions")
+    page.get_by_text("1 question", exact=True).wait_for()
+
+
 HOSTILE = (
     "question,note\n"
     '"=HYPERLINK(""x"")",<img src=x onerror=document.title=1>\n'

@@ -112,6 +112,7 @@ def steps(requester, desk):
     page.locator("#files").set_input_files(file)
     page.get_by_text("more.csv: 1 question").wait_for()
     yield "questions"
+    page.locator("#reading").get_by_role("button", name="Cancel").click()
     requester.go("Next: preview", "What people will see")
     frame = page.frame_locator("iframe")
     frame.get_by_role("heading", level=1, name="Hedges").wait_for()

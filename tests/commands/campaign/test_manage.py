@@ -55,7 +55,7 @@ def test_a_campaign_from_the_first_command_to_the_last(run, at_desk, server, tmp
     Inferrer(server.database).infer(bytes.fromhex(one))
     results = run("campaign", "export", one, "--json")
     assert json.loads(results[1])["reports"] == 9
-    assert "assumption: MajorityVote ignores the noise" in results[2]
+    assert "assumption: the campaign's method, MajorityVote, ignores the noise" in results[2]
     reports = ("campaign", "export", one, "--content", "reports", "-o")
     for name in ("r.jsonl", "r.csv", "r.csv.gz", "r.parquet", "r.json"):
         written = run(*reports, tmp_path / name)

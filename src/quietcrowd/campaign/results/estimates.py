@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
+from quietcrowd.campaign.results.advice import to_requester
 from quietcrowd.campaign.results.option_rows import by_options, options_of
 from quietcrowd.campaign.results.reports import ReportRows
 from quietcrowd.domains import FiniteDomain, Ordinal
@@ -61,7 +62,7 @@ def estimate(
             return _shares(rows, tasks, places, has_more=more)
         return _means(rows, tasks, places, has_more=more)
     except AnswerError as error:
-        return Estimates(why_none=str(error))
+        return Estimates(why_none=to_requester(error))
 
 
 def _counts(rows: ReportRows, decoder: Decoder) -> Counts:

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from attrs import define, evolve, field
 from sqlalchemy import Connection, select
 
+from quietcrowd.campaign.results.advice import to_requester
 from quietcrowd.campaign.results.estimates import estimate
 from quietcrowd.campaign.results.filed_reports import FiledReports, file_stored
 from quietcrowd.campaign.results.large_campaigns import LargeCampaigns, work_folder
@@ -95,17 +96,11 @@ def task_aims(
 
 
 def messages_of(caught: Sequence[warnings.WarningMessage]) -> Iterator[str]:
-    """Yield what warnings of the library say, with advice that a requester can follow.
-
-    ``texts/results.toml`` replaces sentences of ``texts/inference.toml`` with advice for callers of
-    the library. Results report a missing convergence themselves.
-    """
+    """Yield the texts of warnings; results report a missing convergence themselves."""
     for one in caught:
         warning = one.message
         if isinstance(warning, QuietcrowdWarning) and not isinstance(warning, ConvergenceWarning):
-            code = warning.code.replace("inference.", "results.", 1)
-            told = QuietcrowdWarning(code, **warning.fields)
-            yield str(told if told.code else warning)
+            yield to_requester(warning)
 
 
 _Reports: TypeAlias = StoredReports | FiledReports
@@ -131,7 +126,7 @@ class Inferrer:
             with self.database.write() as connection:
                 provenance = read_provenance(connection, campaign)
                 if provenance is not None:
-                    write_failure(connection, provenance, str(error))
+                    write_failure(connection, provenance, to_requester(error))
             return False
 
     def _infer(self, campaign: bytes, held: ExitStack) -> bool:
@@ -201,7 +196,7 @@ class Inferrer:
                     reports=rows.sent,
                     participants=len(rows.per_worker),
                     excluded=left_out.workers,
-                    reason=str(error),
+                    reason=to_requester(error),
                     estimates=estimates,
                 )
         while len(self._earlier) >= _CACHED:

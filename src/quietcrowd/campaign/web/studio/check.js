@@ -65,11 +65,11 @@ async function forecast(app, isReady, signal) {
 }
 
 function rowsOf({ campaign, goal }) {
-  const { total_epsilon: total, domain } = campaign;
+  const { total_epsilon: total, domain, mechanism } = campaign;
   const results = goal === "shares" ? "shares" : "truths";
   return [
     ["Title", campaign.title, "questions"],
-    [counted(campaign.tasks, "question"), `${answersOf(domain)}; the results are ${results}`, "questions"],
+    [counted(campaign.tasks, "question"), `${answersOf(domain, mechanism.option_counts)}; the results are ${results}`, "questions"],
     ["A person is asked", asked(campaign), "people"],
     [`Total loss ε = ${loss(total)}`, `from 50 % sure to ${campaign.protection}`, "people"],
     ["Closes", closing(campaign), "asker"],

@@ -21,9 +21,7 @@ export function domainForm(domain, changed) {
   };
   const take = () => {
     const made = domainIn(kind.value);
-    if (made !== null) {
-      changed(made);
-    }
+    made !== null && changed(made);
   };
   kind.value = kindOf(domain);
   byId("labels").value = (domain.labels ?? []).join("\n");
@@ -65,18 +63,20 @@ function domainIn(kind) {
   return { kind: "ordinal", levels };
 }
 
-/** Return a domain as members of the order of a plan. */
-export function plannedDomain({ kind, labels, levels, low, high }) {
-  return { categorical: { labels }, ordinal: { levels }, interval: { between: [low, high] } }[kind];
+/** Return a campaign's domain as members of the order of a plan: as many labels as a question has options. */
+export function plannedDomain({ domain: { kind, labels, levels, low, high }, mechanism }) {
+  const some = labels?.slice(0, mechanism.option_counts?.at(-1));
+  return { categorical: { labels: some }, ordinal: { levels }, interval: { between: [low, high] } }[kind];
 }
 
-/** Return the possible answers in words. */
-export function answersOf({ kind, labels, levels, low, high }) {
+/** Return the possible answers in words; `counts` are numbers of options, if each question lists its own. */
+export function answersOf({ kind, labels, levels, low, high }, counts) {
   if (kind === "interval") {
     return `a number from ${low} to ${high}`;
   }
   if (kind === "ordinal") {
     return `a level from ${levels[0]} to ${levels.at(-1)}`;
   }
-  return labels.length > 4 ? `one of ${labels.length} labels` : labels.join(" or ");
+  const all = labels.length > 4 ? `one of ${labels.length} labels` : labels.join(" or ");
+  return counts ? "one of the options of each question" : all;
 }

@@ -19,7 +19,7 @@ export class Plans {
     const { campaign } = this.#app;
     const answers = campaign.answers_per_participant;
     return {
-      ...plannedDomain(campaign.domain),
+      ...plannedDomain(campaign),
       goal: this.#app.goal,
       tasks: campaign.tasks,
       workers: people,

@@ -15,6 +15,7 @@ export function questions(app) {
   const remove = async () => {
     await app.api.delete("tasks");
     await app.readCampaign();
+    await app.save({ option_counts: null });
     await reader.showTasks();
   };
   return {
@@ -107,7 +108,7 @@ class Reader {
       ...this.#app.filled("file-reading", {
         ...{ heading, notes, use: () => this.use(), drop: () => this.drop() },
         columns: reading.columns.map(columnRow),
-        answers: reading.domain ? `People answer with ${answersOf(reading.domain)}, as the file suggests.` : "",
+        answers: reading.domain ? `People answer with ${answersOf(reading.domain, reading.option_counts)}, as the file suggests.` : "",
         button: `Use these ${counted(reading.tasks, "question")}`,
       }),
     );
@@ -117,12 +118,12 @@ class Reader {
 
   /** Add the questions of the file that was read, with the columns that are checked. */
   async use() {
-    const { domain, columns } = this.reading;
+    const { domain, columns, option_counts } = this.reading;
     const isShown = (name) => byId("reading").querySelector(`[data-column="${CSS.escape(name)}"]`)?.checked;
     const shown = columns.map(({ name }) => name).filter(isShown);
     const task = columns.find(({ kind }) => kind === "task")?.name ?? null;
     if (domain !== null) {
-      await this.#app.save({ domain });
+      await this.#app.save({ domain, option_counts });
     }
     await this.#add(this.#file, shown, task);
   }

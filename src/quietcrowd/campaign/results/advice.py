@@ -1,0 +1,18 @@
+"""Errors and warnings of the library, in the words of pages for requesters."""
+
+import re
+
+from quietcrowd.exceptions import QuietcrowdError, QuietcrowdWarning
+
+_FOR_TERMINALS = re.compile(r" \(on the command line: [^()]*\)")
+
+
+def to_requester(problem: QuietcrowdError | QuietcrowdWarning) -> str:
+    """Return the text of an error or warning, with advice that a requester can follow.
+
+    ``texts/results.toml`` replaces sentences with advice for callers of the library.
+    """
+    _, _, kind = problem.code.partition(".")
+    code = f"results.{kind}"
+    told = QuietcrowdWarning(code, **problem.fields)
+    return _FOR_TERMINALS.sub("", str(told if told.code else problem))
