@@ -128,11 +128,12 @@ def revoke_presented(
 ) -> None:
     """Revoke an invite of a locked campaign, without revealing whether it was used or issued.
 
-    One statement writes one row in all cases, so that the time reveals nothing.
+    One statement writes one row in all cases, so that the time reveals nothing: SQLite writes no
+    page for a row that keeps its values, so a spent invite, which has 1, gets another value.
     """
     table = tables.invite
     insert_one = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-    row = {"revoked": 1, **values}
+    row = {"revoked": 2, **values}
     put = insert_one(table).values(campaign_id=campaign, token_sha256=invite, **row)
     connection.execute(
         put.on_conflict_do_update(
