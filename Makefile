@@ -12,6 +12,7 @@ CXX := c++
 endif
 ROUNDS ?= 2000
 BUILDER ?= html
+CORE ?= # options of the build, for example -C cmake.define.QC_MINE=ON
 # pip takes the newest release of what is required with an extra, unless the lock names the extra too.
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-strip-extras --python-version 3.11 --no-header
 
@@ -56,6 +57,7 @@ nightly: $(VENV)/.ready types sanitize postgresql chromium prometheus caddy pgbo
 		--numprocesses auto --dist worksteal
 	$(BIN)/python -m pytest -m nightly --hypothesis-profile nightly \
 		--cov --cov-append --cov-report term:skip-covered --numprocesses auto --dist worksteal
+	$(BIN)/quietcrowd reproduce all --quick
 	$(BIN)/python -m tests.faults
 
 postgresql: $(VENV)/.locked ## install PostgreSQL for the tests, where one may (Debian); asks first
@@ -138,7 +140,7 @@ $(VENV)/.locked: requirements.lock | compiler
 
 # Nothing is compiled at import. A folder is newer where a file was added or removed.
 $(VENV)/.ready: $(VENV)/.locked pyproject.toml research/pyproject.toml CMakeLists.txt $(shell find core/. -type d -o -name '*.h' -o -name '*.cpp') | compiler
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . --editable research
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation $(CORE) --editable . --editable research
 	$(BIN)/python -m nanobind.stubgen --quiet --module quietcrowd._core --output-file src/quietcrowd/_core.pyi
 	$(BIN)/ruff format --quiet src/quietcrowd/_core.pyi
 	@touch $@

@@ -41,8 +41,12 @@ static std::vector<std::string> supported() {  // best last
     const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                     __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
                     __builtin_cpu_supports("avx512vl");
+#if defined(QC_X86_64_V3)
     if (v3) names.push_back("x86-64-v3");
+#endif
+#if defined(QC_X86_64_V4)
     if (v4) names.push_back("x86-64-v4");
+#endif
 #endif
     return names;
 }
@@ -52,8 +56,10 @@ static void choose(const std::string& name) {
     for (const std::string& other : supported()) known |= other == name;
     if (!known) throw std::invalid_argument("this processor has no instructions " + name);
     chosen = &table_of_baseline;
-#if defined(QC_X86_VARIANTS)
+#if defined(QC_X86_64_V3)
     if (name == "x86-64-v3") chosen = &table_of_x86_64_v3;
+#endif
+#if defined(QC_X86_64_V4)
     if (name == "x86-64-v4") chosen = &table_of_x86_64_v4;
 #endif
     name_of_chosen = name;
