@@ -75,7 +75,7 @@ def test_other_mechanisms_count_by_their_loss_alone(mechanism):
     assert found.epsilon < local
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_sets_count_by_their_loss_and_of_one_label_as_randomised_response():
     domain = qc.Ordinal(range(6))
     sets = qc.SubsetSelection(domain=domain, epsilon=1.0)
@@ -90,6 +90,7 @@ def test_sets_count_by_their_loss_and_of_one_label_as_randomised_response():
     assert blanket.epsilon < found.epsilon
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "mechanism",
     [

@@ -444,7 +444,7 @@ def test_what_is_no_number_is_refused(call, name):
             refused(call, name, value)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(("call", "name"), ARGUMENTS)
 @given(data=st.data())
 @settings(deadline=None, max_examples=25)

@@ -140,7 +140,7 @@ def small(figure):
     return Figure(title=figure.title, across=figure.across, panel=figure.panel, parts=parts)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["sun2018-2", nightly("sun2018-3")])
 def test_figures_are_drawn(name, tmp_path):
     result = small(FIGURES[name]).run(trials=2)
@@ -158,7 +158,7 @@ def test_sizes_are_those_of_the_paper():
         assert (len(answers.workers), len(answers.tasks)) == (workers, tasks)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_crowds_of_figure_2_where_nothing_is_filled_in():
     figure = FIGURES["sun2018-2-kept"]
     parts = figure.parts(2, 0)
@@ -186,7 +186,7 @@ def test_real_sets_are_asked_for_by_name(monkeypatch):
         FIGURES["sun2018-5"].run(trials=2)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_real_sets(data_folder):  # noqa: ARG001
     parts = FIGURES["sun2018-5"].parts(2, 0)
     wsd = attrs.evolve(parts[0].experiment(), epsilons=[1.0, 10.0])

@@ -12,7 +12,7 @@ from quietcrowd_research.number_oracle import (
 )
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_plain_normal_answers_have_the_normal_posterior():
     crowd = make_crowd(
         kind="numbers",
@@ -32,7 +32,7 @@ def test_plain_normal_answers_have_the_normal_posterior():
     assert squares == pytest.approx(1 / precision, rel=0.02)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "options", [{}, {"outliers": 0.1}, {"bias": 1.0}, {"scales": (0.4, 1.0)}, {"spread": 6.0}]
 )
@@ -51,7 +51,7 @@ def test_intervals_cover_on_its_own_crowds(options, epsilon):
     assert inside == pytest.approx(0.9, abs=0.08)  # five standard deviations of 400 coins
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "kind", [qc.PiecewiseMechanism, DuchiMechanism], ids=["piecewise", "duchi"]
 )

@@ -146,7 +146,7 @@ def test_finite_channels_are_exact(mechanism, n):
     assert np.interp(report.exact_epsilon + 1e-6, *report.curve) < 0.01
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(("mechanism", "n"), [NOISY[0], *starmap(nightly, NOISY[1:])], ids=name)
 def test_noise_is_no_more_than_is_needed(mechanism, n):
     """Chance may leave one audit at rank 4 short of 0.8: up to three are made; all must hold."""
@@ -199,7 +199,7 @@ def test_the_printed_two_layer_mechanism():
     assert np.interp(1.0, *report.curve) == pytest.approx(0.248, abs=2e-3)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_report_is_a_value_that_prints():
     report = audit(printed(), 277, draws=2_000, random_state=5)
     text = str(report)

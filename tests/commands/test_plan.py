@@ -113,7 +113,7 @@ def test_ctrl_c_is_one_line(program):
     assert (status, errors) == (130, "quietcrowd: stopped\n")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_pilot_of_reports_or_answers_is_planned_by(run, tmp_path):
     crowd = qc.make_crowd(kind="guessing", tasks=30, workers=10, answers_per_worker=15)
     mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=2.0)

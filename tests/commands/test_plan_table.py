@@ -23,8 +23,7 @@ def test_a_verdict_comes_first_and_every_way_out_works(run):
         assert "This is better than guessing" in " ".join(output.split()), command
 
 
-@pytest.mark.grid
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("what", ["people", "questions", "total"])
 def test_the_least_is_found_and_printed_as_a_command(run, what):
     crowd = () if what == "people" else ("--people", 200)

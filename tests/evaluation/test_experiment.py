@@ -94,7 +94,7 @@ def test_exact_losses_stand_beside_claims():
     assert "one-layer*" not in set(run(equal_exact=False)["mechanism"])
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_picture_is_drawn(tmp_path):
     experiment = Experiment(
         dataset=CROWD, mechanisms=BOTH, epsilons=[1.0, 0.5], methods=METHODS, trials=2

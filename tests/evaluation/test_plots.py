@@ -23,7 +23,7 @@ def axes_of(report):
     return axes
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_picture_says_what_is_exact_and_what_is_proven(tmp_path):
     exact = audit(RandomizedResponse(domain=Categorical([0, 1]), epsilon=1.0), 2, draws=500)
     noisy = audit(

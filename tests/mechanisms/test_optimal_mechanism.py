@@ -134,7 +134,7 @@ def test_reports_are_numbers_of_columns_and_other_methods_refuse_them():
     assert qc.error_rate(estimate, crowd.truths) < 0.4  # a constant guess: about .67
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("epsilon", [1.0, nightly(8.0)])
 def test_an_audit_proves_nine_tenths_of_the_loss(epsilon):
     """The generator is fixed: it proves as much each time."""

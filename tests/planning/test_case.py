@@ -102,6 +102,7 @@ def test_theory_names_about_the_people_that_a_search_finds():
     assert found / 1.6 < in_theory(start) < found * 1.6
 
 
+@pytest.mark.nightly
 def test_a_target_is_reached():
     start = case(people=10, tasks=60, answers=3, target=0.3)
     found = fewest_people(start)

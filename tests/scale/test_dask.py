@@ -92,6 +92,7 @@ def add(job, index, given):
     return job[0] + index + (given or 0)
 
 
+@pytest.mark.nightly
 def test_results_come_in_the_order_that_is_asked_for(cluster):
     indices = [5, 2, 9, 0, *range(10, 30)]
     assert list(cluster.each(add, (100,), indices, 1000)) == [1100 + index for index in indices]
@@ -244,6 +245,7 @@ def test_who_has_another_version_is_refused(other, words):
         DaskExecutor(Installed(**other))._wait_for_workers()
 
 
+@pytest.mark.nightly
 def test_a_worker_that_sees_another_store_or_none(cluster, job, crowd_files, tmp_path):
     def run():
         return list(cluster.sums(Job.tally, job, range(3), None))
@@ -295,6 +297,7 @@ def test_no_other_machine_can_reach_a_local_cluster(cluster):
     assert list(cluster.client.run(listening).values()) == [{"127.0.0.1"}] * 2
 
 
+@pytest.mark.nightly
 def test_another_client_of_the_same_cluster(cluster, job):
     with connect(cluster.client.scheduler.address) as other:
         found = [tally.sums for tally, _ in other.sums(Job.tally, job, range(3), None)]

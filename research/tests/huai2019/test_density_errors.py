@@ -20,7 +20,7 @@ from quietcrowd_research.huai2019.density_errors import (
 BOTH = pytest.mark.parametrize("kernel", KERNELS.values(), ids=list(KERNELS))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @BOTH
 def test_integrated_squared_errors_are_integrals(kernel):
     first = crowd(kernel, 0)
@@ -100,7 +100,7 @@ def test_scores():
         assert score([]) == 0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("bandwidth", [0.05, 0.3, 1.5])
 @pytest.mark.parametrize("draws", [1, 30])
 @BOTH

@@ -55,14 +55,14 @@ def test_half_of_the_users_unreliable():
     assert found["ise_se"].max() < 0.02 * ise.max()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_narrow_bandwidth_turns_the_comparison_round():
     """With Silverman's bandwidth for honest claims, equal weights are the better ones."""
     ise = scores(DRAWN[0], RELEASED, trials=10, bandwidth=BANDWIDTHS[0])["ise"]
     assert ise[RELEASED[0]] > 1.02 * ise[RELEASED[1]]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_fifth_of_the_users_unreliable():
     """The test filters by itself: weights help without it, and hardly with it."""
     ise = scores(DRAWN[1], (*RELEASED, *UNTESTED), trials=10)["ise"]
@@ -98,7 +98,7 @@ SENTENCES = ("huai2019-test", "huai2019-3-weights")
 """Tables of what the text says without a figure."""
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", SENTENCES)
 def test_what_the_text_says_is_told_in_a_table(name, capsys):
     figure = FIGURES[name]
@@ -134,7 +134,7 @@ BY_DAY = ("huai2019-3", "huai2019-4", "huai2019-table-2")
 
 
 @pytest.mark.grid
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "name", by_day(BY_DAY, [name for name in HUAI_2019 if name not in SENTENCES])
 )
@@ -161,7 +161,7 @@ def test_tables_and_pictures(name, tmp_path, capsys):
     assert bool(result.skipped) == name.endswith(("silverman", "mad"))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_densities_of_single_tasks_are_drawn(tmp_path, capsys):
     """Each panel has the densities by all weights and the true one; what is printed is short."""
     parts = [
@@ -189,7 +189,7 @@ def test_printed_weights_favour_outliers():
         assert (weights[unreliable].mean() > weights[~unreliable].mean()) == more
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_seed_says_it_all():
     one, other = (scores(DRAWN[0], RELEASED, trials=2) for _ in range(2))
     assert one.equals(other)
@@ -200,14 +200,14 @@ def test_a_single_trial_has_no_standard_error():
         scores(DRAWN[0], RELEASED, trials=1)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_real_sets_are_asked_for_by_name(monkeypatch):
     monkeypatch.delenv("QUIETCROWD_DATA", raising=False)
     with pytest.raises(FormatError, match="population: this directory does not exist"):
         FIGURES["huai2019-5"].run(trials=2)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_real_sets(data_folder):  # noqa: ARG001
     """Of the two true densities, the claims near the truth give the order of Table 2."""
     population = REAL[0]

@@ -4,7 +4,7 @@ from quietcrowd.datasets import make_crowd
 from quietcrowd_research.huai2019.release_times import release_times
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_row_per_number_and_method():
     frame = release_times(
         make_crowd(kind="opinions", tasks=20),

@@ -66,7 +66,7 @@ def qc_error(estimate, truths):
     return error_rate(estimate, truths)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_figure_2_shows_the_draws_beside_the_weights(tmp_path):
     crowd = drawn_peer_grading(1)
     frame = drawn_weights(crowd, epsilon=1.0, trials=3, seed=0)
@@ -100,7 +100,7 @@ def test_a_worker_who_draws_little_gets_the_larger_weight():
         assert draw["private"].corr(draw["flip"], method="spearman") < -0.9
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_tables_2_and_3_tell_what_is_computed(tmp_path):
     figure = FIGURES["li2018-table-2"]
     [part] = figure.quick(2, 0)
@@ -126,7 +126,7 @@ def test_tables_2_and_3_tell_what_is_computed(tmp_path):
     assert (tmp_path / "f.png").stat().st_size > 10_000
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_smoothing_3_flatters_the_changes_on_the_real_set(data_folder):  # noqa: ARG001
     [part] = FIGURES["li2018-table-3"].parts(2, 0)
     experiment = part.experiment()

@@ -242,7 +242,7 @@ def test_a_task_that_nobody_drew_counts_as_the_mean_of_the_others():
     assert mean_absolute_error(estimate, crowd.truths) == pytest.approx(expected)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_both_in_an_experiment():
     result = Experiment(
         dataset=CROWD,

@@ -56,7 +56,7 @@ def test_moon_is_between_the_others_and_who_knows_every_sigma(drawn):
 
 
 @pytest.mark.nightly
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_budget_of_sampling_is_that_of_the_others(drawn):
     rows = drawn.frame[drawn.frame["dataset"] == "60 x 100, all"].set_index("mechanism")
     assert rows.loc["laplace", "exact_epsilon_mean"].max() <= 5.0
@@ -68,7 +68,7 @@ def test_the_budget_of_sampling_is_that_of_the_others(drawn):
 
 
 @pytest.mark.grid
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "name", [nightly("moon2025-3-drawn"), "moon2025-3-drawn-rmse", "moon2025-4-drawn"]
 )
@@ -93,7 +93,7 @@ def test_real_sets_are_asked_for_by_name(monkeypatch):
         FIGURES["moon2025-3"].run(trials=2)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_real_sets(data_folder):  # noqa: ARG001
     parts = {part.columns["dataset"]: part for part in FIGURES["moon2025-3"].parts(2, 0)}
     assert list(parts) == [

@@ -15,7 +15,7 @@ def test_a_learnt_profile_is_within_the_1_norm_and_spans_the_answers():
     assert np.abs(left).max() < 1e-9
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_learnt_profile_knows_the_tasks_and_a_drawn_one_does_not():
     crowds = [
         make_crowd(kind="sparse", workers=120, tasks=40, sparsity=0.5, random_state=seed)

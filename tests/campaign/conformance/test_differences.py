@@ -143,7 +143,7 @@ def test_a_memo_is_there_before_the_first_answer(python, page):
         assert kept.keys() <= members
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(("kind", "given"), [("python", None), ("page", REFUSED)])
 def test_the_sketch_that_solves(request, kind, given):
     ridge = campaign_of(MECHANISMS[RIDGE])

@@ -208,6 +208,7 @@ def test_sqlite_has_no_limit(tmp_path):
         assert claim_connections(database, pool_size=2, others=1) is None
 
 
+@pytest.mark.nightly
 def test_all_are_taken_at_once_and_the_next_server_sees_them(postgresql_server):
     url = postgresql_server.new_database()
     with opened(url, 5) as first, opened(url, 5) as second:

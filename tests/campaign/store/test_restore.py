@@ -161,7 +161,7 @@ def test_a_copy_of_the_other_kind_is_refused(settings, copy, tmp_path):
         restore(tmp_path / "dump", settings, NOW)
 
 
-@pytest.mark.grid
+@pytest.mark.nightly
 @pytest.mark.parametrize("journal", ["there", "lost"])
 def test_postgresql_is_restored_into_an_empty_database(postgresql_server, tmp_path, journal):
     """Copies of the journal bring back nobody who withdrew before they were made."""

@@ -61,7 +61,7 @@ def test_the_first_database_has_rows_in_every_table(first):
     assert all(rows_of(first).values())
 
 
-@pytest.mark.grid
+@pytest.mark.nightly
 def test_every_revision_keeps_all_rows(first):
     for revision in all_revisions()[1:]:
         before = rows_of(first)
@@ -117,7 +117,7 @@ def test_the_interface_says_what_it_said(upgraded, new_database):
         assert says_the_same(old, worker.get(path).raise_for_status().text), path
 
 
-@pytest.mark.grid
+@pytest.mark.nightly
 def test_its_workers_go_on(upgraded, new_database):
     then = said_at_first(new_database)
     campaign = then["campaigns"]["open"]
@@ -143,7 +143,7 @@ def test_the_upgraded_tables_are_those_of_a_new_database(first, tmp_path, reques
         fresh.close()
 
 
-@pytest.mark.grid
+@pytest.mark.nightly
 def test_revisions_of_a_line_only_add(first):
     """So that a server of an older version goes on with a database that has more."""
     for revision in all_revisions()[1:]:

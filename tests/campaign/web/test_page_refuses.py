@@ -51,6 +51,7 @@ def test_a_bundle_with_one_more_byte_starts_nothing(person, desk):
     assert all(one.fits(r"^GET /api/v1/public/campaigns/\w+(/config)?$") for one in asked)
 
 
+@pytest.mark.nightly
 def test_a_configuration_of_another_hash_is_refused(person, desk):
     campaign = desk.campaign(about="config changed")
     worker = person(service_workers="block")

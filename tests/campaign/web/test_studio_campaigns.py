@@ -171,6 +171,7 @@ def table_of(requester):
     return {one.locator("th").inner_text(): one.locator("td").first.inner_text() for one in rows}
 
 
+@pytest.mark.nightly
 def test_typed_questions_are_added_on_the_way_and_a_survey_has_a_forecast(desk, requester):
     page = requester.page
     requester.press("New campaign")

@@ -203,6 +203,7 @@ def create_options(run, tmp_path):
     return command
 
 
+@pytest.mark.nightly
 def test_labels_are_the_options_of_all_tasks(create_options, at_desk):
     status, made, errors = create_options("--total-epsilon", 9, "--people", 60)
     assert status == 0, errors

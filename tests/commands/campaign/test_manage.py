@@ -408,6 +408,7 @@ def test_each_worker_is_given_some_of_the_tasks(run, at_desk, tmp_path):
     assert (held["answers_per_participant"], held["allotment"]) == (2, "random")
 
 
+@pytest.mark.nightly
 def test_tasks_can_be_handed_out_as_results_suggest(run, at_desk, tmp_path):
     (tmp_path / "t.csv").write_text(TASKS)
     words = ("campaign", "create", "T", "--tasks", tmp_path / "t.csv", "--labels", "no,yes", *WORDS)

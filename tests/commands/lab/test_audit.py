@@ -26,7 +26,7 @@ def test_the_printed_two_layer_mechanism(run):
     assert text.endswith("Verdict: not refuted; no measured loss exceeds the guarantee.\n")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_json_and_a_picture(run, tmp_path):
     picture = tmp_path / "curve.png"
     status, text, _ = run(
@@ -50,7 +50,7 @@ def test_labels_and_slow_noise(run, monkeypatch):
     assert errors == "Sampling 49,200 exact noise values: about 0 s.\n"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_twenty_answers_unless_it_says_otherwise(run):
     assert "one-layer, 20 answers a worker" in run("one-layer", "--samples", 500)[1]
 

@@ -65,7 +65,7 @@ def test_what_is_impossible_is_left_out_of_an_evaluation(run, tmp_path):
     assert "†" in output
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_an_experiment_on_numbers(run, ratings, tmp_path):
     crowd = qc.make_crowd(
         kind="sparse", tasks=20, workers=15, sparsity=0.5, truths="uniform", random_state=1
@@ -112,7 +112,7 @@ def test_what_a_dataset_folder_lacks_is_described(run, folder):
     assert "dataset.json" in run("lab", "evaluate", "--help")[1]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_evaluate_fits_80_columns_and_names_every_reference(run, folder, tmp_path):
     status, output, _ = run(
         *("lab", "evaluate", folder, "-e", "1,0.5", "--trials", 3),

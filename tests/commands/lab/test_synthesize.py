@@ -104,7 +104,7 @@ def test_per_user_bounds_all_claims_together(run, claims, tmp_path):
     assert json.loads(text)["guarantee"]["total_epsilon"] <= 12
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_plans_are_a_table_and_nothing_is_written(run, claims, tmp_path):
     before = sorted(tmp_path.iterdir())
     words = (claims, *ASKED, "--gamma", "4", "-e", "6", "--plan")
@@ -133,7 +133,7 @@ def test_nothing_is_released_where_no_task_has_k_users(run, claims, tmp_path):
     assert "no claims can be released: no task has k=1,000 users; the most is 60" in errors
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_pictures_of_chosen_tasks(run, claims, tmp_path):
     (tmp_path / "truth.csv").write_text("task,label\na/b,5\n")
     (tmp_path / "pictures").mkdir()

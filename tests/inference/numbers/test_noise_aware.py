@@ -156,6 +156,7 @@ def test_known_truths_stay_and_tell_of_workers():
     assert (merged["standard_error"] == 0).all()
 
 
+@pytest.mark.nightly
 def test_an_earlier_estimate_is_a_start_and_can_be_extended():
     reports = noisy()
     method = numbers()

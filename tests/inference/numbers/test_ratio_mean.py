@@ -104,7 +104,7 @@ def test_it_has_no_model_of_other_reports_and_gives_no_warning_of_its_own(recwar
     assert estimate.converged
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("epsilon", [nightly(0.02), 0.05, nightly(0.5)])
 def test_no_cut_biases_the_sums(epsilon):
     """Where everybody answered the same, the ratio is that answer, however large the noise."""

@@ -112,7 +112,7 @@ def export(server, campaign):
     return ReportExport(database=server.database, campaign=row)
 
 
-@pytest.mark.grid
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", ["json_lines", "csv"])
 def test_who_takes_an_export_slowly_keeps_nothing(desk, server, monkeypatch, kind):
     monkeypatch.setattr(report_blocks, "_BLOCK", 3)

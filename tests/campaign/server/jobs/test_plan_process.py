@@ -58,7 +58,7 @@ def test_a_plan_is_that_of_the_library():
     assert {one.meets for one in document.rows} == {True, False}
 
 
-@pytest.mark.grid
+@pytest.mark.nightly
 @pytest.mark.parametrize("least", ["people", "questions", "total"])
 def test_a_search_finds_a_row_that_a_plan_gives_again(least):
     [row] = planned(ordered(workers=[200], answers=None, total_epsilon=[5], least=least))["rows"]

@@ -81,7 +81,7 @@ def test_all_images_are_fetched_in_one_order_and_shown(page):
     assert {one.headers["authorization"] for one in asked} == {"Bearer qcw_mine"}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "answer",
     [
@@ -125,7 +125,7 @@ def is_shown(content):
     return True
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_page_reads_headers_as_python_does(page):
     contents = [*NO_IMAGES.values(), *(header for header, _ in HEADERS)]
     contents += [

@@ -80,6 +80,7 @@ def test_codes_of_every_length_are_those_of_segno(page):
         check(page, [text_of(size) for size in range(start, start + 111)])
 
 
+@pytest.mark.nightly
 def test_other_scripts_are_written_as_utf_8(page):
     check(page, ["ä", "日本語", "😀" * 20, "שלום", "\0"])
 
