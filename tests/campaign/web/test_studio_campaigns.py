@@ -219,7 +219,7 @@ def test_the_curve_has_the_number_of_the_verdict(requester):
     assert page.locator("#verdict").get_attribute("class") == "verdict stack weak"
     page.locator("#ways button").nth(2).wait_for()
     page.locator("#curve-card:not(.old)").wait_for()
-    [percent] = re.findall(r"of 12 questions \((\d+) %;", said)
+    [percent] = re.findall(r"of 12 questions \((\d+)\s%;", said)
     assert page.get_by_text(f"you: {percent} %").count() == 1
     assert table_of(requester)["30"] == f"{percent} %"
     page.route("**/api/v1/plans", lambda _: None)  # the next verdict does not come

@@ -3,7 +3,7 @@
 import { deleteCampaign } from "./acts.js";
 import { answersOf } from "./domain.js";
 import { byId, element } from "./elements.js";
-import { counted, loss, say, sentence, tableRow } from "./format.js";
+import { counted, loss, say, sentence, tableRow, unbroken } from "./format.js";
 import { FIRST_TITLE } from "./list.js";
 import { expectedPeople } from "./people.js";
 import { asked, closing, together } from "./privacy.js";
@@ -81,7 +81,7 @@ function rowsOf({ campaign, goal }) {
 }
 
 function row([name, text, step]) {
-  return tableRow(name, [text, element("a", { href: `#${step}`, "aria-label": `Change: ${name}` }, "Change")], "");
+  return tableRow(unbroken(name), [unbroken(text), element("a", { href: `#${step}`, "aria-label": `Change: ${name}` }, "Change")], "");
 }
 
 function problem({ field, message }) {

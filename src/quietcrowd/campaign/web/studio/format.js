@@ -8,9 +8,15 @@ const MOST_DIGITS = 6;
 
 /** Set the text of an element only if it differs, so that screen readers do not repeat it. */
 export function say(one, text) {
-  if (one.textContent !== text) {
-    one.textContent = text;
+  const shown = unbroken(text ?? "");
+  if (one.textContent !== shown) {
+    one.textContent = shown;
   }
+}
+
+/** Return a text in which no line ends before a percent sign, or next to an equals sign. */
+export function unbroken(text) {
+  return text.replaceAll(" %", "\u00a0%").replaceAll(" = ", "\u00a0=\u00a0");
 }
 
 /** Show a fraction as a bar with a number next to it. */
@@ -45,7 +51,7 @@ export function countedPeople(number) {
 }
 
 export function percent(share, digits = 1) {
-  return share === null ? "–" : `${(100 * share).toFixed(digits)} %`;
+  return share === null ? "–" : `${(100 * share).toFixed(digits).replace("-", "−")} %`;
 }
 
 /** Format a number with a few significant digits. */

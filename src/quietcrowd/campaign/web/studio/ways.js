@@ -1,7 +1,7 @@
 // Three ways out of a result that is not good, each one button.
 
 import { byId, element } from "./elements.js";
-import { count, loss } from "./format.js";
+import { count, loss, unbroken } from "./format.js";
 
 /**
  * Search for more people, fewer questions each, and a larger total, and offer each as it is found.
@@ -11,7 +11,7 @@ export async function ways(app, { row, expected, signal, apply }) {
   const { plans } = app;
   const offer = (heading, text, people, changes) => {
     const press = () => apply(people, changes);
-    const parts = [element("b", {}, heading), element("small", {}, text)];
+    const parts = [element("b", {}, heading), element("small", {}, unbroken(text))];
     byId("ways").append(element("button", { type: "button", click: press }, element("span", {}, ...parts)));
   };
   const told = ({ answers, verdict }) => `${count(answers)} of ${count(app.campaign.tasks)} questions each. ${verdict}`;
