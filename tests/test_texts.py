@@ -69,7 +69,7 @@ def test_errors_are_raised_by_code_with_the_fields_of_its_sentence():
 @pytest.mark.parametrize("code", FOR_REQUESTERS)
 def test_a_sentence_for_requesters_has_fields_of_that_for_programmers_and_names_no_code(code):
     text = FOR_REQUESTERS[code]
-    kinds = [code.replace("results", kind) for kind in ("inference", "survey")]
+    kinds = [code.replace("results", kind) for kind in ("campaign", "inference", "survey")]
     [text_for_programmers] = [TEXTS[kind] for kind in kinds if kind in TEXTS]
     assert fields_of(text) <= fields_of(text_for_programmers)
     assert not re.search("[a-z]=|--|epsilon", text)

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias, TypedDict
 from attrs import evolve
 
 from quietcrowd.campaign.task_files import TaskUpload
+from quietcrowd.campaign.terms.advice import to_requester
 from quietcrowd.campaign.terms.options import (
     counts_in,
     domain_of_options,
@@ -77,7 +78,8 @@ def describe(upload: TaskUpload, columns: TaskColumns, domain: Domain) -> Readin
         notes += _about_names(rows)
     except (FormatError, ParameterError) as error:
         rows = []
-        notes.append(f"{str(error)[:1].upper()}{str(error)[1:].rstrip('.')}.")
+        told = to_requester(error)
+        notes.append(f"{told[:1].upper()}{told[1:].rstrip('.')}.")
     shown = {name for row in rows for name in json.loads(row.data)}
     return {
         "format": upload.title,

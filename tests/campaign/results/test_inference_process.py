@@ -15,7 +15,6 @@ from tests.campaign.people import check_problem, new_desk
 import quietcrowd as qc
 from quietcrowd.campaign import Client
 from quietcrowd.campaign.results import inference_process
-from quietcrowd.campaign.results.advice import to_requester
 from quietcrowd.campaign.results.inference_process import (
     Inferrer,
     messages_of,
@@ -26,6 +25,7 @@ from quietcrowd.campaign.results.reports import ReportsToInfer, read_stored
 from quietcrowd.campaign.results.snapshots import Again
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.terms.advice import to_requester
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.inference import METHODS, RatioMean, WeightedMean, usual_method
 from quietcrowd.inference.labels import noise_aware

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from quietcrowd.campaign.results.advice import to_requester
 from quietcrowd.campaign.results.option_rows import by_options, options_of
 from quietcrowd.campaign.results.reports import ReportRows
+from quietcrowd.campaign.terms.advice import to_requester
 from quietcrowd.domains import FiniteDomain, Ordinal
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.formats.jsonl import json_ready

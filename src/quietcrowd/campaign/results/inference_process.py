@@ -20,7 +20,6 @@ import numpy.typing as npt
 from attrs import define, evolve, field
 from sqlalchemy import Connection, select
 
-from quietcrowd.campaign.results.advice import to_requester
 from quietcrowd.campaign.results.estimates import estimate
 from quietcrowd.campaign.results.filed_reports import FiledReports, file_stored
 from quietcrowd.campaign.results.large_campaigns import LargeCampaigns, work_folder
@@ -46,6 +45,7 @@ from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.allotments import fixed_allotment
 from quietcrowd.campaign.store.database import UNAVAILABLE, Database
 from quietcrowd.campaign.store.releases import erasures_shown, method_shown
+from quietcrowd.campaign.terms.advice import to_requester
 from quietcrowd.campaign.terms.plain_text import reading_order
 from quietcrowd.exceptions import (
     ConvergenceWarning,

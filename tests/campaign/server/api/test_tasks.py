@@ -56,6 +56,7 @@ def test_answers_are_no_tasks_unless_they_are_set_apart(desk):
     response = send(desk, campaign, "picture,secret\np1,no\np1,yes\n")
     check_problem(response, 422, "validation")
     assert "look like answers" in response.text
+    assert "--" not in response.text  # options of commands
     assert "secret" not in response.text
     lines = '{"data": {"rater": "a", "guess": "no"}}\n{"data": {"rater": "b", "guess": "yes"}}'
     assert send(desk, campaign, lines, "application/x-ndjson").json() == {"imported": 2, "tasks": 2}

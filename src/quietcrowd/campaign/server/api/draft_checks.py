@@ -12,6 +12,7 @@ import pyarrow as pa
 from quietcrowd.campaign.protocol.campaign_documents import CampaignDraft
 from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
 from quietcrowd.campaign.store.campaigns import day_of
+from quietcrowd.campaign.terms.advice import to_requester
 from quietcrowd.campaign.terms.canonical import canonical_json
 from quietcrowd.campaign.terms.channels import UNREADABLE, usable_mechanism, why_not_in_page
 from quietcrowd.campaign.terms.chosen_mechanism import LABELS, NUMBERS, ChosenMechanism
@@ -66,7 +67,7 @@ def derived_mechanism(
     except ParameterError as error:
         member = "total_epsilon" if name is None else "mechanism_name"
         member = member if chosen.option_counts is None else "option_counts"
-        raise invalid(member, str(error)) from None
+        raise invalid(member, to_requester(error)) from None
     except UNREADABLE:
         raise invalid("domain", "It must be in the format of domain.to_dict.") from None
     return read_mechanism(made.to_dict())
@@ -91,7 +92,7 @@ def read_mechanism(described: dict[str, Any]) -> Mechanism:
     try:
         mechanism = usable_mechanism(described)
     except FormatError as error:
-        raise invalid("mechanism", str(error)) from None
+        raise invalid("mechanism", to_requester(error)) from None
     reason = why_not_in_page(mechanism)
     if reason is not None:
         raise invalid("mechanism", reason)

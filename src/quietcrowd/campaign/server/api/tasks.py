@@ -32,6 +32,7 @@ from quietcrowd.campaign.store.images import images_by_name
 from quietcrowd.campaign.store.requesters import owned_campaign
 from quietcrowd.campaign.task_files import TaskUpload
 from quietcrowd.campaign.task_reading import describe
+from quietcrowd.campaign.terms.advice import to_requester
 from quietcrowd.campaign.terms.channels import parse_mechanism
 from quietcrowd.campaign.terms.options import among_options, with_options
 from quietcrowd.campaign.terms.settings import MAX_TASK_TEXT, MAX_TASKS, PREFIX
@@ -114,7 +115,7 @@ class SentFile:
         try:
             return TaskUpload.read(self.content)
         except FormatError as error:
-            raise _invalid(str(error)) from None
+            raise _invalid(to_requester(error)) from None
 
     def rows(self) -> list[TaskRow]:
         """Return the tasks, or raise ProblemError."""
@@ -124,7 +125,7 @@ class SentFile:
         try:
             return upload.rows(self.columns)
         except FormatError as error:
-            raise _invalid(str(error)) from None
+            raise _invalid(to_requester(error)) from None
 
 
 async def _file(
@@ -145,7 +146,7 @@ def _rows(kind: str, content: bytes) -> list[TaskRow]:
     try:
         rows = list(READERS[kind](content))
     except FormatError as error:  # these name rows, and rules
-        raise _invalid(str(error)) from None
+        raise _invalid(to_requester(error)) from None
     if not rows:
         raise _invalid("the file has no tasks")
     return rows
@@ -244,7 +245,7 @@ def _add(connection: Connection, campaign: Any, rows: Sequence[TaskRow]) -> Task
         truths = encode_known_truths(mechanism.domain, rows)
         check_no_answers(mechanism.domain, rows)
     except FormatError as error:
-        raise _invalid(str(error)) from None
+        raise _invalid(to_requester(error)) from None
     connection.execute(
         insert(table),
         [
@@ -271,7 +272,7 @@ def _with_options(
         listed = with_options(rows, mechanism.domain)
         among_options(mechanism, zip(names, (json.loads(row.data) for row in listed), strict=True))
     except (FormatError, ParameterError) as error:
-        raise _invalid(str(error)) from None
+        raise _invalid(to_requester(error)) from None
     return listed
 
 

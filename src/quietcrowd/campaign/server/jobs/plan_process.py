@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from quietcrowd.accounting.equal_loss import Maker, usual_makers
+from quietcrowd.campaign.terms.advice import to_requester
 from quietcrowd.domains import Categorical, Domain, Interval, Ordinal
 from quietcrowd.exceptions import ParameterError, QuietcrowdError, QuietcrowdWarning
 from quietcrowd.planning import CampaignPlan, CrowdAssumption, CrowdSize, PlanRow, PublicFacts, plan
@@ -48,7 +49,7 @@ def _about(pointer: str, *names: str) -> Iterator[None]:
     except QuietcrowdError as error:
         first = str(error).partition(" ")[0]
         place = f"{pointer.rpartition('/')[0]}/{first}" if first in names else pointer
-        raise RejectedOrderError(place, str(error)) from None
+        raise RejectedOrderError(place, to_requester(error)) from None
 
 
 _SEARCHES = {"people": fewest_people, "questions": best_questions, "total": least_total}

@@ -4,7 +4,7 @@ import re
 
 from quietcrowd.exceptions import QuietcrowdError, QuietcrowdWarning
 
-_FOR_TERMINALS = re.compile(r" \(on the command line: [^()]*\)")
+_FOR_TERMINALS = re.compile(r" \((?:on the command line: |-m )[^()]*\)")
 
 
 def to_requester(problem: QuietcrowdError | QuietcrowdWarning) -> str:
