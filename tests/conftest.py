@@ -52,9 +52,12 @@ def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> Generator[None]:
     """Collect only the first case, which takes half the time; by day, no case of the night."""
     yield
-    cases, option = metafunc._calls, metafunc.config.option
-    by_day = option.markexpr == "not nightly"
-    if option.first_case or (by_day and metafunc.definition.get_closest_marker("grid")):
+    cases, config = metafunc._calls, metafunc.config
+    by_day = config.option.markexpr == "not nightly"
+    # No option of this file is known where research/tests alone is run.
+    if config.getoption("--first-case", default=False) or (
+        by_day and metafunc.definition.get_closest_marker("grid")
+    ):
         del cases[1:]
     if by_day:
         cases[:] = [

@@ -1,8 +1,10 @@
 """Simulated errors of crowds, mechanisms and methods."""
 
 import warnings
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -151,15 +153,34 @@ def simulate_size(
         constant = guess_of(assumption, fair, draw, seed)
         return [evolve(error, constant=constant) for error in errors]
 
-    found: list[list[SimulatedError]] = []
     numbers = range(draws) if isinstance(draws, int) else draws
-    pool = ThreadPoolExecutor(min(available_threads(), len(numbers)))
+    threads = min(available_threads(), len(numbers))
+    waiting, ended = iter(numbers), SimpleQueue[tuple[int, list[SimulatedError] | None]]()
+
+    def work() -> None:
+        for draw in waiting:  # all threads share it
+            errors = None
+            try:
+                errors = one(draw)
+            finally:
+                ended.put((draw, errors))
+
+    found: dict[int, list[SimulatedError]] = {}
+    pool = ThreadPoolExecutor(threads)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", QuietcrowdWarning)
         try:
-            for errors in pool.map(one, numbers):
-                found.append(errors)
+            # If Ctrl-C hits `submit`, its lock may stay held: it is called as rarely as possible.
+            working = [pool.submit(work) for _ in range(threads)]
+            while len(found) < len(numbers):
+                draw, errors = ended.get()
+                if errors is None:
+                    break
+                found[draw] = errors
                 told()
         finally:
-            pool.shutdown(cancel_futures=True)
-    return [list(cell) for cell in zip(*found, strict=True)]
+            deque(waiting, maxlen=0)
+            pool.shutdown()
+    for each in working:
+        each.result()  # raises what `one` raised
+    return [list(cell) for cell in zip(*(found[draw] for draw in numbers), strict=True)]

@@ -224,7 +224,7 @@ def test_the_loop_as_printed_warns(run, claims, tmp_path):
         ([*PUBLIC, "-o", "s.csv"], "use one of --epsilon, the privacy loss, and --epsilon0"),
         ([*GIVEN, "-e", "1", "-o", "s.csv"], "the noise of the test, not both"),
         ([*GIVEN], "name the file of the synthetic claims: --output synthetic.csv"),
-        ([*GIVEN, "-o", "s.txt"], "with a name that ends in .csv"),
+        ([*GIVEN, "-o", "s.ods"], "with a name that ends in .csv"),
         ([*GIVEN, "-o", "no/s.csv"], "no such directory"),
         ([*GIVEN, "-o", "claims.csv"], "is the input"),
         ([*GIVEN, "--plan"], "--plan requires --epsilon"),
