@@ -245,10 +245,14 @@ def test_each_question_lists_its_options(desk, requester):
     requester.go("Next: check and open", "Check, then open")
     page.get_by_text("one of the options of each question; the results are truths").wait_for()
     requester.go("Questions", "What do you want to ask?")
+    page.locator("#kind").select_option("yes,no")
+    assert "remove the tasks first" in requester.alert()
     requester.press("Remove all")
     fill(requester, "Or type one question per line", "A cow?")
     requester.press("Add these questions")
     page.get_by_text("1 question", exact=True).wait_for()
+    campaign = desk.client.get(f"/campaigns/{campaign_of(requester)}").json()
+    assert campaign["domain"]["labels"] == ["yes", "no"]
 
 
 HOSTILE = (

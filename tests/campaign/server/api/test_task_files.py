@@ -9,7 +9,7 @@ from functools import partial
 import openpyxl
 import pandas as pd
 import pytest
-from tests.campaign.people import check_problem
+from tests.campaign.people import YES_NO, check_problem
 from tests.campaign.pictures import NO_IMAGES, PICTURES, PNG, hash_of, image, png
 
 import quietcrowd as qc
@@ -255,3 +255,31 @@ def test_options_of_tasks_suggest_what_the_draft_needs(desk, draft):
     add(content).raise_for_status()
     desk.client.post(f"{url}/open").raise_for_status()
     assert read(b"q,options\nx,\ny,a|a\n").status_code == 409
+
+
+def test_options_fit_the_tasks_that_are_there(desk, draft):
+    url, read, add = draft
+    content = b"q,options\nCapital?,Rome|Oslo|Bern\nRiver?,Po|Rhine\n"
+    listed = {name: read(content).json()[name] for name in ("domain", "option_counts")}
+
+    def change(**members):
+        tag = {"If-Match": desk.client.get(url).headers["etag"]}
+        return desk.client.patch(url, json=members, headers=tag)
+
+    def refused(sentence, **members):
+        [error] = check_problem(change(**members), 422, "validation")["errors"]
+        assert error["pointer"] == "/option_counts"
+        assert sentence in error["message"]
+
+    add(b"q\nA plain one?\n").raise_for_status()
+    refused("list other options, or none", **listed)
+    desk.client.delete(f"{url}/tasks").raise_for_status()
+    change(**listed).raise_for_status()
+    add(content).raise_for_status()
+    yes_no = YES_NO.to_dict()
+    refused("remove the tasks first", domain=yes_no, option_counts=None)
+    refused("list other options", domain=read(b"q,options\nx?,a|b|c\ny?,a|b\n").json()["domain"])
+    assert desk.client.get(f"{url}/readiness").json()["ready"]
+    desk.client.delete(f"{url}/tasks").raise_for_status()
+    change(domain=yes_no, option_counts=None).raise_for_status()
+    add(b"q\nA plain one?\n").raise_for_status()

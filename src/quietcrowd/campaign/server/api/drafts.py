@@ -33,16 +33,18 @@ from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import Requester, ServiceOf
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.allotments import fixed_allotment
-from quietcrowd.campaign.store.campaigns import update_campaign
+from quietcrowd.campaign.store.campaigns import read_tasks, update_campaign
 from quietcrowd.campaign.store.releases import update_released, waits_for_others
 from quietcrowd.campaign.store.requesters import owned_campaign
 from quietcrowd.campaign.terms.channels import parse_mechanism
 from quietcrowd.campaign.terms.chosen_mechanism import ChosenMechanism
+from quietcrowd.campaign.terms.options import among_options
 from quietcrowd.campaign.terms.promises import PROMISED
 from quietcrowd.campaign.terms.settings import PREFIX
 from quietcrowd.campaign.terms.tasks import as_answer
 from quietcrowd.campaign.terms.tokens import new_id
 from quietcrowd.domains import Domain
+from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms import Mechanism
 
 if TYPE_CHECKING:
@@ -198,9 +200,30 @@ def _derive_again(
     mechanism = derived_mechanism(chosen, change.domain or old, answers, row.tasks)
     values["chosen"] = chosen.text
     values["mechanism"] = stored(mechanism)
-    if mechanism.domain.to_dict() != old:
+    is_other = mechanism.domain.to_dict() != old
+    if is_other:
         _read_truths_again(connection, row.id, mechanism.domain)
+    counts = parse_mechanism(row.mechanism).option_counts
+    if mechanism.option_counts != counts or (counts and is_other):
+        _check_options(connection, row.id, mechanism)
     return mechanism
+
+
+def _check_options(connection: Connection, campaign: bytes, mechanism: Mechanism) -> None:
+    """Reject a mechanism with other options than the tasks of a draft list."""
+    tasks = read_tasks(connection, campaign)
+    if not tasks:
+        return
+    if not mechanism.option_counts:
+        raise invalid("option_counts", "The tasks list their options: remove the tasks first.")
+    try:
+        among_options(mechanism, [(one.name, json.loads(one.data)) for one in tasks])
+    except ParameterError:
+        raise invalid(
+            "option_counts",
+            "The tasks of the campaign list other options, or none: remove them first, or send all "
+            "tasks in one file.",
+        ) from None
 
 
 def _read_truths_again(connection: Connection, campaign: bytes, domain: Domain) -> None:

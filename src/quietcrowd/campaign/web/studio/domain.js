@@ -20,7 +20,7 @@ export function domainForm(domain, changed) {
     }
   };
   const take = () => {
-    const made = domainIn(kind.value);
+    const made = domainIn();
     made !== null && changed(made);
   };
   kind.value = kindOf(domain);
@@ -44,7 +44,7 @@ function fill(kind, [low, high]) {
 }
 
 /** Return the domain in the form; null while it is incomplete. */
-function domainIn(kind) {
+export function domainIn(kind = byId("kind").value) {
   if (kind.includes(",")) {
     return { kind: "categorical", labels: kind.split(",") };
   }

@@ -1,6 +1,6 @@
 // Step 1: the questions, from a file that the server reads, or typed.
 
-import { answersOf, domainForm } from "./domain.js";
+import { answersOf, domainForm, domainIn } from "./domain.js";
 import { byId, element } from "./elements.js";
 import { count, counted, say, sentence, tableRow } from "./format.js";
 import { FIRST_TITLE } from "./list.js";
@@ -15,7 +15,8 @@ export function questions(app) {
   const remove = async () => {
     await app.api.delete("tasks");
     await app.readCampaign();
-    await app.save({ option_counts: null });
+    const { domain, mechanism } = app.campaign;
+    mechanism.option_counts && (await app.save({ domain: domainIn() ?? domain, option_counts: null }));
     await reader.showTasks();
   };
   return {
@@ -34,7 +35,7 @@ function ready(app, reader) {
     one.checked = one.dataset.goal === campaign.goal;
     one.addEventListener("change", () => app.change({ goal: one.dataset.goal }));
   }
-  domainForm(campaign.domain, (domain) => app.change({ domain }));
+  domainForm(campaign.domain, (domain) => app.change({ domain, option_counts: null }));
   const take = (files) => app.report(reader.take([...files]));
   byId("files").addEventListener("change", ({ target }) => take(target.files));
   const zone = byId("drop-zone");
@@ -135,7 +136,7 @@ class Reader {
     await this.#app.api.post(`tasks?${wanted}`, file);
     await this.#app.readCampaign();
     this.drop();
-    domainForm(this.#app.campaign.domain, (domain) => this.#app.change({ domain }));
+    domainForm(this.#app.campaign.domain, (domain) => this.#app.change({ domain, option_counts: null }));
     await this.showTasks();
     say(byId("read-told"), `Stored: ${file.name}.`);
   }
