@@ -163,7 +163,7 @@ def wipe_private(path: Path, content: bytes) -> None:
     """Overwrite a file with zeros and remove it; do nothing if it is missing.
 
     A wipe that was interrupted is completed. Raises FormatError, and does not touch the file, if it
-    contains something else than `content` or is no regular file.
+    contains anything except `content` or is not a regular file.
     """
     try:
         number = _open_plain(path, os.O_RDWR)

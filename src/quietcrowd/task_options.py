@@ -264,7 +264,7 @@ def outside_options(
     *,
     advice: AdviceName,
 ) -> AnswerError:
-    """Return the error for an answer that is no option; `where` is row, task column and task."""
+    """Return the error for an answer outside the options; `where` is row, task column and task."""
     row, task, code = where
     return AnswerError(
         "answers.answer-outside-options",

@@ -24,7 +24,7 @@ from quietcrowd.wide_columns import QUALTRICS, Layout, Questions, find_layout, m
 from quietcrowd.wide_labels import Columns, labels_of, of_one_type, possible_options
 
 _UNANSWERED = "-99"
-"""What Qualtrics may write for a question that was seen and not answered."""
+"""Qualtrics may write this for a question that was seen and not answered."""
 
 _EMAIL = r"^\s*[^@\s]+@[^@\s]+\.[^@\s]+\s*$"
 

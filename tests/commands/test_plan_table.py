@@ -71,7 +71,7 @@ def test_a_target_replaces_the_guess(run):
     assert found["error"] <= 0.3
     status, _, errors = run(*words[:-1], 0.05)
     assert status == 2
-    assert "about 0.1 stays" in errors
+    assert "about 0.1 remains" in errors
 
 
 @pytest.mark.parametrize(

@@ -157,7 +157,7 @@ def test_a_case_that_cannot_be_planned_is_refused():
         make_case(**asked, total=1.0, epsilon=1.0)
     with pytest.raises(ParameterError, match="epsilon must be a finite number above 0"):
         make_case(**asked, total=-1.0, epsilon=None)
-    with pytest.raises(ParameterError, match=r"about 0\.1 stays, because"):
+    with pytest.raises(ParameterError, match=r"about 0\.1 remains, because"):
         make_case(**asked, total=1.0, epsilon=None, target=0.01)
     numbers = qc.Interval(low=0, high=10)
     sketch = MatrixFactorization.from_claimed_epsilon

@@ -176,8 +176,8 @@ def most_sure(epsilon: float, prior: float = 0.5) -> Fraction:
 def show_most_sure(epsilon: float, prior: float = 0.5) -> str:
     """Format `most_sure` in percent, rounded up; "100 %" if the doubt is below 10^-6.
 
-    It is rounded to a tenth, after an allowance of 10^-12. Below 100 % it has as many digits as it
-    takes not to print as 100.
+    It is rounded to a tenth, after an allowance of 10^-12. Below 100 %, it has enough digits not
+    to print as 100.
 
     Examples
     --------

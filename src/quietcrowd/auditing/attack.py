@@ -90,7 +90,7 @@ class Collisions:
 def crowd_of(
     domain: Domain, tasks: Sequence[int], row: Sequence[Any], workers: int, first: int = 0
 ) -> Answers:
-    """Return answers of workers `first`, `first` + 1, ..., all with one row; None is no answer."""
+    """Return answers of workers `first`, `first` + 1, ..., all with one row; None if missing."""
     answered = [value is not None for value in row]
     values = np.array([value for value in row if value is not None], domain.dtype)
     codes = np.arange(workers, dtype=np.int32)
@@ -123,7 +123,7 @@ class Observed:
     def of(
         cls, reports: Reports, tasks: Sequence[Any], workers: int, *, first: int = 0
     ) -> Observed:
-        """Return what workers `first`, `first` + 1, ... reported on `tasks`."""
+        """Return the reports of workers `first`, `first` + 1, ... on `tasks`."""
         table = reports.table
         who = _positions(table.workers, workers, first)
         if reports.sketches is not None:

@@ -114,7 +114,7 @@ def audit(
     ParameterError
         If a parameter has the wrong type or is out of range, or `n` exceeds 10,000.
     AnswerError
-        If reports come from workers without answers, or are no reports of the mechanism.
+        If reports come from workers without answers, or are not reports of the mechanism.
 
     References
     ----------
@@ -165,7 +165,7 @@ def audit(
 
 
 def noise_of_audit(mechanism: Mechanism, n: int, draws: int = DRAWS) -> int:
-    """Return how many exact, slow draws of noise an audit takes; for parameters see `audit`."""
+    """Count the exact samples of noise in an audit, which are slow; parameters as for `audit`."""
     _check(mechanism, n, draws)
     plan = plan_audit(mechanism, n)
     total = 0

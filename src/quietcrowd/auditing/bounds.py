@@ -201,13 +201,13 @@ def _cuts(scores: Floats) -> Floats:
 
 
 def _count(scores: Floats, cuts: Floats) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return how many scores reach each cut, and how many there are."""
+    """Count the scores that reach each cut, and all scores."""
     reached = len(scores) - np.searchsorted(np.sort(scores), cuts)
     return reached, np.full_like(reached, len(scores))
 
 
 def _foreseen(left: Floats, right: Floats, cuts: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """Return how many scores of the right side should reach each cut, and how many there are.
+    """Return the expected number of right-side scores that reach each cut, and of all.
 
     ``Q(L >= c)`` is the mean under P of ``exp(-L)`` over ``L >= c``. It is used above 0, where no
     weight exceeds 1; below, samples of Q are counted.

@@ -105,7 +105,7 @@ def strongest_pair(samples: Sequence[Floats], moved: int) -> tuple[int, int]:
 
 
 def match_statistic(one: Floats, other: Floats, plain: tuple[Floats, Floats]) -> Statistic:
-    """Return how many numbers of a worker, shape (workers, numbers), equal those without noise.
+    """Count the numbers of each worker, shape (workers, numbers), that equal those without noise.
 
     `plain` are the integers that either row would send without noise, shape (numbers,).
     """

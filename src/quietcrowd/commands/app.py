@@ -262,7 +262,7 @@ def run(words: list[str]) -> int:
 
 
 _EXPECTED = (typer.TyperException, QuietcrowdError, OSError)
-"""Errors that are no bugs."""
+"""Errors that are not bugs."""
 
 
 _UNCLEAR = {

@@ -228,7 +228,7 @@ class Convert(WideOptions, StoreOptions, DescriptionOptions):
             )
 
     def _read(self, source: Path) -> tuple[pa.Table, str]:
-        """Return answers or truths, and what they are."""
+        """Return the contents of a file, and their kind."""
         sets, intake = self.multi_label is not None, Intake(options.missing_marks(self.missing))
         if self.wide:
             self._reject_options("--wide", ("question", "columns"))

@@ -49,7 +49,7 @@ class Look:
     as_json: bool = options.JSON
 
     def run(self) -> None:
-        """Inspect the file, and print what was found."""
+        """Inspect the file, and print its contents and the next commands."""
         from quietcrowd.commands.looking.files import inspect  # with inference
         from quietcrowd.commands.looking.findings import Source
 

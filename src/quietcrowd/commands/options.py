@@ -47,7 +47,7 @@ def output_option(text: str = "") -> Any:
 
 
 class Goal(StrEnum):
-    """What a good result is."""
+    """The goal of a campaign, which defines a good result."""
 
     TRUTHS = "truths"
     SHARES = "shares"

@@ -54,7 +54,7 @@ _SINGLE = {
     "epsilon": "--epsilon",
     "mechanisms": "--mechanism",
 }
-"""Parameters of a plan that a search takes one of, and their options."""
+"""Options that accept one value in a search, by parameter of a plan."""
 
 
 def _number(*flags: str, text: str) -> Any:

@@ -61,10 +61,10 @@ def _mark(plan: CampaignPlan, row: PlanRow) -> str:
 
 
 def _floor(floor: float, target: float | None) -> str:
-    """Describe the error that stays, and a way to measure it if the target is lower."""
+    """Describe the remaining error, and a way to measure it if the target is lower."""
     text = (
-        f"About {_number(floor)} of the error stays however many answers there are, because "
-        "workers share errors. It is assumed, not measured."
+        f"About {_number(floor)} of the error remains with any number of answers, because "
+        "workers share errors. This error is assumed, not measured."
     )
     if target is None or target >= floor:
         return text

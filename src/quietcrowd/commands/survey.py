@@ -72,7 +72,7 @@ def show_frame(frame: Any, way: str, *, output: Path | None, as_json: bool) -> N
 def show_estimates(
     frame: Any, reports: int, confidence: float, *, output: Path | None, as_json: bool
 ) -> None:
-    """Write or print shares or means, and say what their intervals are."""
+    """Write or print shares or means, and explain their intervals."""
     show_frame(frame, "--output shares.csv", output=output, as_json=as_json)
     note(
         f"{counted(reports, 'report')} on {counted(frame['task'].nunique(), 'question')}. Low and "

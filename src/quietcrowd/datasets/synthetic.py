@@ -68,9 +68,9 @@ def opinion_crowd(
 ) -> Dataset:
     """Sample a crowd of reliable workers, with normal claims, and unreliable ones.
 
-    All workers make a claim about every task. Reliable workers sample it from ``N(mu, spread^2)``,
-    with mu uniform on 0 to 10, unreliable ones, who are the last workers, uniformly from ``mu -
-    reach`` to ``mu + reach``. The domain contains all claims.
+    All workers make a claim about every task. The truth mu of a task is uniform on 0 to 10.
+    Reliable workers sample their claims from ``N(mu, spread^2)``. The last workers are unreliable:
+    their claims are uniform on ``mu - reach`` to ``mu + reach``. The domain contains all claims.
     """
     check_sizes(tasks, workers)
     check_between("unreliable", unreliable, 0, 1)

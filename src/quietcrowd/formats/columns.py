@@ -167,7 +167,7 @@ def label_column(answers: Sequence[Any], *, several: bool = False) -> pa.Array:
 
 
 def label_text(path: Path, place: str, name: str, value: Any, readable: str) -> str:
-    """Return an answer as text; raise FormatError, which says what is `readable`, if it is none."""
+    """Return an answer as text; FormatError, with `readable`, unless it is a text or a number."""
     if isinstance(value, str):
         return value
     if isinstance(value, int | float):
@@ -177,7 +177,7 @@ def label_text(path: Path, place: str, name: str, value: Any, readable: str) -> 
 
 
 def unsupported(path: Path, place: str, shown: str, what: str, readable: str) -> FormatError:
-    """Return the error about an answer that is `what`, but must be what is `readable`."""
+    """Return the error for an answer: `what` describes it, `readable` the accepted answers."""
     return FormatError(
         "formats.answer-unsupported",
         path=path,
@@ -231,7 +231,7 @@ _UNANSWERED = b"quietcrowd.unanswered"
 
 
 def with_unanswered(table: pa.Table, count: int) -> pa.Table:
-    """Note how many answers are not in a table because of what their workers did."""
+    """Note how many answers a table lacks because workers skipped or rejected the tasks."""
     return table.replace_schema_metadata({_UNANSWERED: str(count)})
 
 

@@ -23,7 +23,7 @@ SEP = re.compile(r'"?sep=(.)"?[;,\t|]*\r?\n', re.IGNORECASE)
 
 @frozen
 class Dialect:
-    """How a table is written; `skipped` is the number of lines above the header."""
+    """Dialect of a table; `skipped` is the number of lines above the header."""
 
     delimiter: str
     header: list[str]

@@ -45,7 +45,7 @@ def check_not_foreign(path: Path) -> None:
 
 
 def check_is_text(path: Path, start: bytes) -> None:
-    """Raise FormatError if a file that starts with these bytes is no text, despite its suffix."""
+    """Raise FormatError if a file that starts with these bytes is not text, despite its suffix."""
     for first, kind, remedy in _CONTENTS:
         if start.startswith(first):
             raise FormatError("formats.misnamed", path=path, kind=kind, remedy=remedy)

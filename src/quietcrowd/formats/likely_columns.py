@@ -32,7 +32,7 @@ _SUMMARY = (
     r"(gold|true|truth|majority|consensus|final)(_(label|vote|answer)s?)?|(label|answer)_truth"
     r"|agreement|kappa|([a-z0-9]+_)*(counts?|time|duration|seconds)"
 )
-"""Pattern of the columns of truths, counts and times, which are no answers."""
+"""Pattern of the columns of truths, counts and times, which are not answers."""
 
 Columns: TypeAlias = tuple[str, str, str]
 """Columns of task, worker and label."""

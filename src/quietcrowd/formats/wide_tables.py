@@ -15,7 +15,7 @@ def read_wide(path: Path, *, file_format: str | None = None, **choice: Any) -> L
 
 
 def rows_of(path: Path, table: Any, **choice: Any) -> LongRows:
-    """Return the answers in the table of a file, and warn of what was not read.
+    """Return the answers in the table of a file, and warn of columns that were not read.
 
     Raises FormatError if ids or questions are uncertain or not in the file.
     """

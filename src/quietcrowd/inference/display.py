@@ -22,7 +22,7 @@ def as_html(estimate: Any) -> str:
 
 
 def frames_as_html(said: str, notes: Iterable[str], frames: Mapping[str, Any]) -> str:
-    """Render a summary, notes and the first rows of pandas frames, keyed by what their rows are."""
+    """Render a summary, notes and the first rows of frames, keyed by the kind of their rows."""
     parts = [f"<p>{escape(sentence)}</p>" for sentence in (said, *notes)]
     for name, frame in frames.items():
         parts.append(frame.head(SHOWN).to_html(index=False, float_format="{:.3f}".format))

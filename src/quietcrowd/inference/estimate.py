@@ -90,7 +90,7 @@ class TruthEstimate(ABC, Generic[FrameT_co]):
 
     @property
     def shared_errors(self) -> SharedErrors | None:
-        """What the fit knows of errors that most workers share; None for methods without it."""
+        """Estimated errors that most workers share; None for methods without it."""
         return self.model.shared_errors(self.state)
 
     @property

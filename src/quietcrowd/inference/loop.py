@@ -74,7 +74,7 @@ class LoopResult:
 
 
 def available_threads() -> int:
-    """Return how many threads this process may run at once."""
+    """Return the number of threads that this process may run at once."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -133,7 +133,7 @@ class Model(ABC, Generic[MethodT, StateT, TallyT]):
         return False
 
     def group_reports(self, partition: Partition) -> Any:
-        """Return what `with_groups` reads of a partition, to be added up."""
+        """Return statistics of a partition for `with_groups`, which are added up."""
         raise NotImplementedError(f"{type(self).__name__} has no groups of workers")
 
     def with_groups(self, reports: Any) -> Self:
@@ -149,7 +149,7 @@ class Model(ABC, Generic[MethodT, StateT, TallyT]):
         return ()
 
     def shared_errors(self, state: StateT | None) -> SharedErrors | None:  # noqa: ARG002
-        """Return what the fit knows of errors that most workers share; None for most methods."""
+        """Return the estimated errors that most workers share; None for most methods."""
         return None
 
     def warnings(

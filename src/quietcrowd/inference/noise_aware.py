@@ -80,7 +80,7 @@ class NoiseAware(FittingMethod):
     Raises
     ------
     ParameterError
-        If `prior` is no mapping to numbers of at least 0 that sum to at most 1; by `fit`, if it has
+        If `prior` is not a mapping to numbers of at least 0 and sum at most 1; by `fit`, if it has
         an unknown label, or there are too many workers and labels.
 
     Notes

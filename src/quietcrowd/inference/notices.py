@@ -36,7 +36,7 @@ def warn_about_source(method: TruthInference, observed: Observations, stacklevel
 def warn_about_result(
     model: Model[Any, Any, Any], mechanism: Any, result: LoopResult, stacklevel: int
 ) -> None:
-    """Warn about what a loop found; `mechanism` is None for non-private answers."""
+    """Warn about the findings of a loop; `mechanism` is None for non-private answers."""
     scatter = Scatter.of(result.estimates)
     found = [*signal_warnings(model, mechanism, result.tally, result.state, scatter)]
     warn_each([*found, *_convergence_warnings(model.method, result)], stacklevel + 1)

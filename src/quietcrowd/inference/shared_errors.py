@@ -12,7 +12,7 @@ LEARN = "learn"
 
 @frozen(kw_only=True)
 class SharedErrors:
-    """What a fit knows of shared errors.
+    """Estimated size of the errors that most workers share.
 
     Attributes
     ----------
@@ -22,7 +22,7 @@ class SharedErrors:
     low, high : float
         Ends of a central 90 % interval.
     known_truths : int
-        Number of known truths it was learned from; without any, it is what other crowds teach.
+        Number of known truths it was learned from; without any, the size is that in other crowds.
     """
 
     size: float

@@ -136,7 +136,7 @@ class Mechanism(ABC):
         return False
 
     def noise_draws(self, *, answers: int, tasks: int, workers: int) -> int:  # noqa: ARG002
-        """Return how many exact, slow draws of noise this many answers take."""
+        """Count the exact samples of noise, which are slow, for this many answers."""
         return 0
 
     @property

@@ -268,7 +268,7 @@ class Memo:
             If a parameter is invalid, or the mechanism's reports cannot be fixed in advance.
         FormatError
             If the file is damaged, was destroyed, is of another campaign, worker, mechanism or list
-            of tasks, is no regular file, or is accessible to others.
+            of tasks, is not a regular file, or is accessible to others.
         FileNotFoundError
             If the directory is missing, or the memo is and `create` is False.
         """
@@ -290,7 +290,7 @@ class Memo:
         Parameters
         ----------
         answers : mapping of task to answer
-            All answers of the worker so far; None, or no entry, is no answer.
+            All answers of the worker so far; None, or no entry, is a missing answer.
 
         Returns
         -------

@@ -282,8 +282,8 @@ class TwoLayerRandomizedResponse(LabelMechanism):
     def channel(self) -> TableChannel:
         """Distribution of one report of a worker, without other knowledge about the worker.
 
-        Several answers of one worker share the flip probability, so their joint distribution is no
-        product of this channel.
+        Several answers of one worker share the flip probability, so their joint distribution is not
+        a product of this channel.
         """
         return TableChannel.of_workers(self.worker_distribution)
 

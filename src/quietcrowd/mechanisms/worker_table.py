@@ -30,8 +30,8 @@ def worker_table(
 ) -> Answers:
     """Return the answers of one worker as a table; all other parameters are public.
 
-    In `answers`, None or a missing entry is no answer, and tasks match by their text. `tasks` are
-    all tasks of the campaign, sorted. `options` are those of each task, if tasks have their own.
+    In `answers`, None or a missing entry means that the worker gave no answer; tasks match by their
+    text. `tasks` are all tasks of the campaign, sorted. `options` are those of each task, if any.
     """
     given = _by_text(answers, tasks, campaign)
     encoded = [_encode(domain, task, given.get(str(task))) for task in tasks]

@@ -110,7 +110,7 @@ class CampaignPlan:
     assumed : str
         Assumptions about the crowd, in words.
     floor : float
-        About the error that stays however many answers there are, because workers share errors. It
+        Approximate error that remains with any number of answers, because workers share errors. It
         is assumed, not measured.
     target : float or None
         Desired error.

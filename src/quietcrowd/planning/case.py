@@ -57,7 +57,7 @@ STEP = 1.15
 """Ratio of neighboring numbers that a search tries."""
 
 WORLDS = 3
-"""How many distributions after a pilot the theoretical error of a search averages over."""
+"""Number of distributions after a pilot, over which a search averages the theoretical error."""
 
 TRIES = 10
 """Most numbers that a search simulates."""
@@ -66,7 +66,7 @@ COUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, 120,
 """Numbers of questions per person that a search compares."""
 
 BEST_COUNTS = 4
-"""How many of them it simulates: those with the least theoretical error."""
+"""Number of them that it simulates: those with the least theoretical error."""
 
 Told = Callable[[str], None]
 """Receives the next number of a search, in words."""

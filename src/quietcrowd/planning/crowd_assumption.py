@@ -77,7 +77,7 @@ class CrowdAssumption(ABC):
 
     @abstractmethod
     def floor(self) -> float:
-        """Return about which error stays however many answers there are: errors are shared."""
+        """Return the approximate error that remains with any number of answers: shared errors."""
 
 
 def _numbers(values: Any) -> tuple[float, ...] | None:

@@ -203,7 +203,7 @@ class PrivacyGuarantee:
 
 
 def check_counts(answers: int, tasks: Tasks | None, *, every_task: bool = False) -> int:
-    """Return how many reports a worker makes: one per answer, or with `every_task` one per task.
+    """Return the number of reports of a worker: one per answer, or with `every_task` one per task.
 
     With `every_task`, `tasks` is required.
     """

@@ -63,7 +63,7 @@ class Decoder:
 
     @cached_property
     def second_moments(self) -> Floats:
-        """Mean square of what one report adds to the estimate of each share, given its answer.
+        """Mean square of the contribution of one report to each share, given its answer.
 
         Shape (answers, answers): the row is the given answer, the column the estimated one.
         """

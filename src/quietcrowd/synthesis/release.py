@@ -161,7 +161,7 @@ def as_claims(
 
 
 LARGEST_PROMISE = 10.0
-"""At this loss, an even chance may become 99.995 %; a larger loss is no protection."""
+"""At this loss, an even chance may become 99.995 %; a larger loss is not a protection."""
 
 
 @frozen(kw_only=True, eq=False, repr=False)

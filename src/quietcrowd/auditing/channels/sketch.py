@@ -2,7 +2,7 @@
 
 A report reveals nearly the whole loss only if the noise leaves every sum on the right side: with
 `rank` equal parts once in 2^rank times. So the attacked task has a profile concentrated on a few
-coordinates: its loss is no larger, but shows sooner.
+coordinates: its loss is not larger, but is detected with fewer reports.
 """
 
 from collections.abc import Callable, Sequence

@@ -18,7 +18,7 @@ from quietcrowd.exceptions import AnswerError, ParameterError
 
 @frozen(kw_only=True)
 class Answering:
-    """How a device answers a campaign that it has joined; the caller locks its directory."""
+    """Answers to a campaign that the device has joined; the caller locks its directory."""
 
     read: CampaignReading
     ledger: DeviceLedger
@@ -87,7 +87,7 @@ class Answering:
         charge_records(() if record is None else (record,), self.ledger)
 
     def cost(self, count: int) -> Cost:
-        """Return what this many sampled reports cost."""
+        """Return the cost of this many sampled reports."""
         terms = self.read.terms
         return Cost(
             campaign=self.read.link.name,

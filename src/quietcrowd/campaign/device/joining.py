@@ -16,7 +16,7 @@ from quietcrowd.exceptions import AnswerError, CampaignError, ParameterError, Un
 
 @frozen(kw_only=True)
 class Joining:
-    """How a device joins and leaves a campaign; the caller locks its directory."""
+    """Joining and leaving a campaign; the caller locks the device's directory."""
 
     read: CampaignReading
     ledger: DeviceLedger

@@ -29,7 +29,7 @@ _ALMOST_NONE = 0.0005
 
 
 def noise_sentences(mechanism: Mechanism, tasks: int) -> tuple[str, ...]:
-    """Return what happens to answers in a campaign of n tasks: in brief first, then in detail."""
+    """Explain the noise in a campaign of n tasks: in brief first, then in detail."""
     channel: Any = mechanism.channel
     match channel.kind:
         case "table":

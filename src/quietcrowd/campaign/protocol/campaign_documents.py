@@ -40,7 +40,7 @@ from quietcrowd.campaign.terms.promises import (
 GoalOf: TypeAlias = Annotated[
     Goal,
     Field(
-        description="What a good result is. truths: the right answer to each question. shares: how "
+        description="The goal. truths: the right answer to each question. shares: how "
         "many people give each answer, or their mean; truths and the quality of workers are then "
         "not shown."
     ),
@@ -320,7 +320,7 @@ class TaskPage(BaseModel):
 
 
 class InviteOrder(Request):
-    """How many invites to create."""
+    """Number of invites to create."""
 
     count: Annotated[int, Field(ge=1, le=1_000)]
     local: bool = Field(
@@ -362,7 +362,7 @@ class Exclusions(BaseModel):
 
 
 class InviteCounts(BaseModel):
-    """How many invites were made, and how many of them were used.
+    """Numbers of created and of used invites.
 
     An invite is used once its worker sends or withdraws. If workers are released in batches, it
     counts as used once its worker is released. Unused invites that were revoked together are not
@@ -374,7 +374,7 @@ class InviteCounts(BaseModel):
 
 
 class Funnel(BaseModel):
-    """How many people of a campaign came how far.
+    """Numbers of people by their progress in a campaign.
 
     If workers are released in batches, all except `links` change only with releases. `left`, and
     the difference of `joined` and `sent`, are rounded down to multiples of `at_least` then.

@@ -51,7 +51,10 @@ class InFlight:
         return self._requests < self.requests and self._has_bytes(size)
 
     def has_share(self, credential: bytes) -> bool:
-        """Return whether a key or credential has capacity, which anonymous requests share."""
+        """Return whether a key or credential may send one more request.
+
+        All requests without a credential count as one, and so do all joins.
+        """
         part = _TOGETHER.get(credential)
         most = self.each if part is None else max(1, self.requests // part)
         return self._of[credential] < most and self._size_of[credential] < self._share

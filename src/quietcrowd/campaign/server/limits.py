@@ -24,7 +24,7 @@ _MOST_BUCKETS = 100_000  # maximum number of buckets; the least recently used ar
 
 @define(kw_only=True)
 class RateLimits:
-    """Token buckets per key, credential or source; `rate` is per second, and 0 is no limit."""
+    """Token buckets per key, credential or source; `rate` is per second, and 0 means no limit."""
 
     rate: float
     burst: int
@@ -126,7 +126,7 @@ _LONGEST = 3_600.0  # maximum of Retry-After, in seconds
 
 @define(kw_only=True)
 class JoinLimits:
-    """Token buckets of new workers, one per source; `per_minute` 0 is no limit."""
+    """Token buckets of new workers, one per source; `per_minute` = 0 means no limit."""
 
     sources: Sources
     per_minute: float

@@ -137,7 +137,7 @@ def update_released(connection: Connection, campaign: bytes) -> None:
 
 
 def people_joined(connection: Connection, campaign: Any) -> int:
-    """Return how many workers have joined a campaign, a row of its table, until now.
+    """Count the workers who have joined a campaign, a row of its table, until now.
 
     Several browsers with one invite are one worker. Those that the requester deleted do not count.
     """

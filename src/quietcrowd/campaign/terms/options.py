@@ -126,7 +126,7 @@ def labels_of_task(mechanism: Mechanism, data: Mapping[str, Any]) -> Sequence[La
 
 
 def in_any_order(mechanism: Mechanism, data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what a task shows, with its options sorted: their order makes no other question."""
+    """Return the shown columns of a task with options sorted: their order does not matter."""
     listed = labels_of_task(mechanism, data)
     return data if listed is None else {**data, COLUMN: sorted(listed, key=_spelled)}
 

@@ -29,7 +29,7 @@ USUAL_MOST_PARTICIPANTS = 10_000
 
 
 def most_participants(join_mode: str, named: int | None) -> int | None:
-    """Return how many visible workers fill a campaign, if open always a number."""
+    """Return the maximum of visible workers; an open campaign always has one."""
     return USUAL_MOST_PARTICIPANTS if named is None and join_mode == "open" else named
 
 

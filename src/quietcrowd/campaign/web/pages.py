@@ -124,7 +124,7 @@ async def redirect_to_studio() -> Response:
 @router.get("/dashboard")
 @router.get("/dashboard/")
 async def studio(request: Request) -> Response:
-    """Return the studio with all campaigns; its relative paths require the trailing slash."""
+    """Return the studio; redirect to the path with a slash, which its relative paths require."""
     if not request.scope["path"].endswith("/"):
         return RedirectResponse("dashboard/")
     return _studio(request)
@@ -132,7 +132,7 @@ async def studio(request: Request) -> Response:
 
 @router.get("/dashboard/{campaign}")
 async def studio_of_campaign(campaign: Id, request: Request) -> Response:  # noqa: ARG001
-    """Return the studio, the same page for all campaigns."""
+    """Return the studio, which is the same page for all campaigns."""
     return _studio(request)
 
 

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 
 class Assignment(StrEnum):
-    """How tasks are assigned, as on the command line."""
+    """Assignment of tasks, as on the command line."""
 
     EVENLY = "evenly"
     ADAPTIVE = "adaptive"

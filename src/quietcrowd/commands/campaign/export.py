@@ -37,7 +37,7 @@ _TRIES = 5
 
 
 class Content(StrEnum):
-    """What a file contains."""
+    """Contents of an exported file."""
 
     TRUTHS = "truths"
     REPORTS = "reports"

@@ -187,7 +187,7 @@ def _print_spending(results: Mapping[str, Any]) -> None:
 
 
 def _stay(campaign: DemoCampaign) -> None:
-    """Close the campaign, open one for whoever reads this, and serve both until interrupted."""
+    """Close the campaign, open one for the user, and serve both until interrupted."""
     campaign.close()
     with requester_of(campaign.server, campaign.key, **_YOUR_TURN) as fresh:
         _print(

@@ -1,1 +1,1 @@
-"""What a file contains, and the commands for the next step with it."""
+"""Contents of a file, and the commands for the next step with it."""

@@ -60,7 +60,7 @@ class Contents:
 
     @property
     def agreement(self) -> tuple[bool, int]:
-        """How much a question looks like one with labels that several workers gave."""
+        """Score of a question: high if several workers gave the same labels."""
         return len(self.labels) > 1, self.answers - len(self.labels)
 
     @property

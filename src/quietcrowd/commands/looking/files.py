@@ -1,4 +1,4 @@
-"""Files, directories and stores: what they contain, and the next command."""
+"""Contents of files, directories and stores, and the next command."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _SAVE = (
 
 
 def inspect(source: Source, given: Given) -> Findings:
-    """Return what a file, a directory or a store contains.
+    """Inspect a file, a directory or a store.
 
     The options ``question`` and ``columns`` may be `given`, as on the command line.
     """

@@ -1,4 +1,4 @@
-"""What a file contains, as far as a person needs it for the next step."""
+"""Findings about a file that a user needs for the next step."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ class Steps:
 class Findings:
     """The kind of a file, its columns, its questions with numbers of answers, and the next steps.
 
-    `contents` are counts of the answers to `question`, or of truths. `advice` is what a person has
-    to decide or to do.
+    `contents` are counts of the answers to `question`, or of truths. `advice` names
+    decisions of the user, or the remedy of an error.
     """
 
     title: str

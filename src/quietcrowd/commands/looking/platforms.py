@@ -43,7 +43,7 @@ _NO_QUESTION = "\0"
 
 
 def of_platform(source: Source, kind: Format, given: Given) -> Findings:
-    """Return what a platform's file contains; the question with the most agreement is chosen."""
+    """Inspect a platform's file; choose the question with the most agreement."""
     path, read, failed = source.path, {}, []
     questions = _questions(path, kind)
     for name in list(questions)[:_MOST_QUESTIONS]:
@@ -138,7 +138,7 @@ def select(path: Path, table: pa.Table, columns: Sequence[Any]) -> pa.Table:
 
 
 def of_truths(source: Source) -> Findings:
-    """Return what a file of known truths, or of options per task, contains."""
+    """Inspect a file of known truths, or of options per task."""
     with quiet() as changes:
         contents = Contents.of(read_truths(source.path))
     several = contents.answers > contents.tasks

@@ -58,7 +58,7 @@ from quietcrowd.wide import LongRows
 
 
 def of_table(source: Source, kind: Format, given: Given) -> Findings:
-    """Return what a table contains; `given` may name its columns."""
+    """Inspect a table; `given` may name its columns."""
     names = tuple(read_names(source.path) or ())
     found = Findings(title=f"a table ({kind.title})", columns=names)
     marked = (one for one in formats_within(FORMATS["csv"]) if one.is_marked(names))

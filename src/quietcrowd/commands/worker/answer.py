@@ -94,7 +94,7 @@ class Answer:
     as_json: bool = options.JSON
 
     def run(self) -> None:
-        """Take part, or do what the options ask for."""
+        """Take part, or carry out the other options."""
         require_client()
         from quietcrowd.campaign.device.client import Client
 

@@ -53,7 +53,7 @@ def show_quoted(text: str) -> None:
 
 
 def _letters(line: str) -> int:
-    """Return how many letters fit into a line; wide ones take two columns."""
+    """Return the number of letters that fit into a line; wide ones need two columns."""
     wide = any(unicodedata.east_asian_width(letter) in "WF" for letter in line)
     return WIDTH // 2 if wide else WIDTH
 

@@ -144,7 +144,7 @@ def _is_answer(result: Mapping[str, Any]) -> bool:
 def _choose(
     path: Path, answered: Sequence[tuple[str, list[dict[str, Any]]]], wanted: str | None
 ) -> str:
-    """Return the question; raise FormatError if its results are no answers, such as boxes."""
+    """Return the question; raise FormatError if its results are not answers, such as boxes."""
     fields: dict[str, None] = {}
     others: dict[str, str] = {}
     for key, results in answered:

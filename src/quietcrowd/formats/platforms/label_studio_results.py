@@ -26,7 +26,7 @@ def is_id(value: Any) -> bool:
 
 
 def answer_of(value: Any, key: str) -> Any:
-    """Return a list of choices or of joined levels, a number or a side; None if it is no answer."""
+    """Return a list of choices or joined levels, a number or a side; None if not an answer."""
     answer = value.get(key) if isinstance(value, Mapping) and not _PART & set(value) else None
     match key:
         case "choices":

@@ -118,7 +118,7 @@ def _documents(path: Path) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
 
 
 def _task(name: PurePosixPath) -> PurePosixPath:
-    """Return what identifies the task: the folder if the file is named after a time."""
+    """Return the id of the task: the directory if the file is named after a time."""
     task = name.parent if _TIME.fullmatch(name.stem) else name.with_suffix("")
     return PurePosixPath(*(part for part in task.parts if not _ITERATION.fullmatch(part)))
 

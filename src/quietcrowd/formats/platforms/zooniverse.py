@@ -33,7 +33,7 @@ _OTHERS = ("user_id", "user_name", "workflow_name", "created_at", "gold_standard
 _READABLE = "an answer to a question, a text, or a dropdown with one selection"
 
 _UNNAMED = "unknown answer label"
-"""What Zooniverse writes for an answer that it does not find in the workflow."""
+"""Zooniverse writes this for an answer that it does not find in the workflow."""
 
 Annotation: TypeAlias = dict[str, Any]
 Cells: TypeAlias = dict[str, str | None]

@@ -27,7 +27,7 @@ class SpammingState(ConfusionState):
 
     @property
     def competence(self) -> npt.NDArray[np.float64]:
-        """How often each worker copies the truth, shape (workers,); NaN for a single label."""
+        """Probability that each worker copies the truth, shape (workers,); NaN for one label."""
         right, wrong = _right_and_wrong(self)
         if right.shape[1] < 2:
             return np.full(len(right), np.nan)
@@ -36,7 +36,7 @@ class SpammingState(ConfusionState):
 
     @property
     def spam(self) -> npt.NDArray[np.float64]:
-        """How often each worker spams each label; rows sum to one minus the competence."""
+        """Probability that each worker spams each label; rows sum to 1 minus the competence."""
         given: npt.NDArray[np.float64] = np.exp(_right_and_wrong(self)[1])
         return given
 

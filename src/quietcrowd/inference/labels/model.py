@@ -64,7 +64,7 @@ def _with_known(shares: Floats, partition: Partition) -> Floats:
 
 @frozen(kw_only=True, eq=False)
 class AgreementTally(Tally):
-    """How often each worker agreed with the estimates.
+    """Agreement of each worker with the estimates.
 
     `agreed` are sums of `integer_sums.shares`: an agreement with one of t tied labels counts 1 / t.
     `histograms` are those of `Accuracies`, empty in passes without estimates.
@@ -110,7 +110,7 @@ class CategoricalModel(Model[MethodT, StateT, TallyT]):
 
     @cached_property
     def accuracies(self) -> Accuracies:
-        """How accuracies of workers are estimated from these reports."""
+        """Estimator of workers' accuracies from these reports."""
         return Accuracies.of(self.summary)
 
     @cached_property

@@ -285,7 +285,7 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
 
     @override
     def workers(self, tally: CrowdTally, state: CrowdState | None) -> dict[str, npt.NDArray[Any]]:
-        """Return agreement, accuracy and flags; NaN and None if reports are no answers."""
+        """Return agreement, accuracy and flags; NaN and None if reports are not answers."""
         assert state is not None
         if self.summary.other_reports:
             names = ("agreement", "accuracy", "accuracy_low", "accuracy_high")
@@ -336,7 +336,7 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
 
 
 def check_has_table(mechanism: Any) -> None:
-    """Raise AnswerError if the channel of a mechanism is no public table."""
+    """Raise AnswerError unless the channel of a mechanism is a public table."""
     check_labels(mechanism.domain, "NoiseAware")
     if not mechanism.has_table:
         raise AnswerError("inference.channel-needed", type_name=type(mechanism).__name__)

@@ -52,7 +52,7 @@ class BlockModel(LabelModel):
     @override
     @cached_property
     def accuracies(self) -> Accuracies:
-        """How accuracies of workers are estimated."""
+        """Estimator of workers' accuracies."""
         return self.pooled
 
     @property

@@ -232,7 +232,7 @@ class OptionsModel(Model[MethodT, GroupState, GroupTally]):
 
     @cached_property
     def accuracies(self) -> Accuracies:
-        """How accuracies are estimated: as if all tasks had as many options as most answers.
+        """Estimator of accuracies: as if all tasks had as many options as most answers.
 
         The nodes of all groups are equal, because their channels have the same loss.
         """
@@ -248,7 +248,7 @@ class OptionsModel(Model[MethodT, GroupState, GroupTally]):
         partition: Partition,  # noqa: ARG002
         state: Any,
     ) -> npt.NDArray[np.float64]:
-        """Return the probability of each label, shape (tasks, labels); 0 if it is no option."""
+        """Return the probability of each label, shape (tasks, labels); 0 if it is not an option."""
         options = self.groups.options
         chances = np.zeros((len(options), options.domain.size))
         alone = np.flatnonzero(options.sizes == 1)

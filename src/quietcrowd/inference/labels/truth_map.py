@@ -60,7 +60,7 @@ TOLD_ONE = 2.0**24
 
 @frozen(kw_only=True, eq=False)
 class KnownTally(Tally):
-    """What known truths tell of the map in a sweep; arrays are empty if nothing is learned.
+    """Statistics of known truths in a sweep; arrays are empty if nothing is learned.
 
     `straight`, shape (slopes, bins), counts the log-odds that reports give known truths; `tilted`
     does with the tilt. `pull` and `curvature`, in units of 1 / `TOLD_ONE`, are derivatives of the
@@ -145,7 +145,7 @@ class TruthMap:
         return float(shares @ (self.chances - self.chance) ** 2) if len(self.shares) else 0.0
 
     def only_slope(self) -> "TruthMap":
-        """Return the map of log-odds for what further reports tell, which is the apparent truth."""
+        """Return the map of log-odds for the apparent truth, which further reports predict."""
         return evolve(
             self,
             slopes=np.array([self.slope]),
@@ -178,7 +178,7 @@ class TruthMap:
         }
 
     def note(self) -> str:
-        """Return what a reader of the estimates should know about shared errors."""
+        """Return remarks about shared errors for readers of the estimates."""
         shared = self.summary()
         if shared is None:
             return (

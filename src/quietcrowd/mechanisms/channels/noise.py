@@ -265,7 +265,7 @@ def _coin(scale: float, digit: int) -> Chance:
 
 @lru_cache
 def laplace_thresholds(scale: float) -> tuple[int, ...]:
-    """Return how many of the 2^256 words make a binary digit 1, lowest digit first.
+    """Return the number of the 2^256 words that make a binary digit 1, lowest digit first.
 
     `scale` is in steps, at least 1, and counts as the exact rational number that the float is.
 
@@ -283,7 +283,7 @@ def laplace_thresholds(scale: float) -> tuple[int, ...]:
 
 
 def laplace_bytes(scale: float) -> int:
-    """Return how many bytes `laplace_noise` takes."""
+    """Return the number of random bytes that `laplace_noise` needs."""
     return 2 * WORD_BYTES * len(laplace_thresholds(scale))
 
 

@@ -175,7 +175,7 @@ def second_moments(
 
 
 def moment_sensitivity(profile: npt.NDArray[np.int64]) -> int:
-    """Return how much one task moves the second moments at most: a 1-norm in units of 2^-24."""
+    """Bound the change of the second moments by one task: a 1-norm in units of 2^-24."""
     norms = sum(np.abs(_outer_row(profile, place)).sum(axis=1) for place in range(profile.shape[1]))
     return max(1, int(np.max(norms, initial=0)))
 

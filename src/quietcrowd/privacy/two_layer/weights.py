@@ -240,7 +240,7 @@ class SharedWeight:
         )
 
     def _steps(self, count: int) -> tuple[Floats, Floats]:
-        """Return how ln of a row's probability changes by one more report, agreeing or not."""
+        """Return the changes of a row's log-probability by one more report, agreeing or not."""
         row, before = self.log_row(count), self.log_row(count - 1)
         return row[1:] - before, row[:-1] - before
 

@@ -1,4 +1,4 @@
-"""What workers request: the configuration, joining, reports, and withdrawal with all reports."""
+"""Routes for workers: the configuration, joining, reports, and withdrawal with all reports."""
 
 import asyncio
 import json

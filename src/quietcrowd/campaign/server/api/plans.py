@@ -62,7 +62,7 @@ class PlanOrder(Request):
 
     goal: Goal = Field(
         default="truths",
-        description="What a good result is. shares: the precision of estimated shares, or of means "
+        description="The goal. shares: the precision of estimated shares, or of means "
         "of levels and numbers, is computed; nothing is simulated, and `crowd` has no effect.",
     )
     labels: Annotated[list[Label], Field(max_length=MOST_LABELS)] | None = None

@@ -1,4 +1,4 @@
-"""What requesters request about workers: invites, exclusion from results, and deletion.
+"""Routes for requesters about workers: invites, exclusion from results, and deletion.
 
 An invite lets one worker take part. Only its hash is stored. Responses are the same whether the
 campaign has a worker or not.
@@ -153,7 +153,7 @@ def _invites(campaign: Id, tokens: list[str]) -> Invites:
 
 @invites.get("", responses=documented("credential", "not-found"))
 def count_invites(campaign: Id, requester: Requester, service: ServiceOf) -> InviteCounts:
-    """Return how many invites there are, and how many were used.
+    """Return the numbers of all and of used invites.
 
     If workers are released in batches, invites count as used from the release of their worker on.
     """
@@ -165,7 +165,7 @@ def count_invites(campaign: Id, requester: Requester, service: ServiceOf) -> Inv
 
 @router.get("/funnel", responses=documented("credential", "not-found"))
 def read_funnel(campaign: Id, reader: ReaderOf, service: ServiceOf) -> Funnel:
-    """Return how many links were made, and how many workers joined, sent and left."""
+    """Return the numbers of links, and of workers who joined, sent and withdrew."""
     with service.database.read() as connection:
         row = reader.campaign(connection, campaign)
         if waits_for_others(row):
