@@ -25,13 +25,13 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-demo: $(VENV)/.ready ## a campaign on a server of its own, with a simulated crowd
+demo: $(VENV)/.ready ## a campaign on a local server, with a simulated crowd
 	$(BIN)/quietcrowd demo
 
 test: $(VENV)/.ready postgresql chromium ## the whole test suite, on SQLite and PostgreSQL, and in Chromium
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
-test-fast: $(VENV)/.ready ## one case of each test that is not slow: for while you work
+test-fast: $(VENV)/.ready ## one case of each test that is not slow, while you work
 	$(BIN)/python -m pytest tests research/tests -m "not nightly and not slow" --first-case --hypothesis-profile fast \
 		--durations 10 --durations-min 0.5 --numprocesses auto --dist worksteal
 
@@ -41,18 +41,18 @@ core: $(VENV)/.ready ## compile the kernels in core/ that have changed
 SANITIZED = env LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" PYTHONMALLOC=malloc \
 	ASAN_OPTIONS=detect_leaks=0:halt_on_error=1:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 
-sanitize: $(VENV)/.ready ## the tests of the kernels, and broken arguments, under the sanitizers (GCC on Linux)
+sanitize: $(VENV)/.ready ## test the kernels, also with broken arguments, under the sanitizers (GCC on Linux)
 	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DQC_SANITIZE=ON \
 		-DPython_EXECUTABLE=$(abspath $(BIN)/python) -Dnanobind_DIR="$$($(BIN)/python -m nanobind --cmake_dir)" >/dev/null
 	$(BIN)/cmake --build build/sanitize
 	$(SANITIZED) $(BIN)/python -m pytest -p tests.core.sanitized tests/core
 	$(SANITIZED) $(BIN)/python -m tests.core.fuzz --sanitized --rounds $(ROUNDS)
 
-docs: $(VENV)/.ready ## a site of the docs in build/docs: a warning, or a link that leads nowhere, is an error
+docs: $(VENV)/.ready ## the site of the docs, in build/docs; warnings and broken links are errors
 	$(BIN)/python -m sphinx --builder $(BUILDER) --quiet --fail-on-warning docs build/docs
 	@echo "build/docs"
 
-nightly: $(VENV)/.ready types sanitize postgresql chromium prometheus caddy pgbouncer mmdebstrap docs ## the whole suite with its branch coverage, and long simulations
+nightly: $(VENV)/.ready types sanitize postgresql chromium prometheus caddy pgbouncer mmdebstrap docs ## the whole suite with branch coverage, and long simulations
 	$(BIN)/python -m pytest --cov --cov-report= --cov-fail-under=0 --hypothesis-profile nightly \
 		--numprocesses auto --dist worksteal
 	$(BIN)/python -m pytest -m nightly --hypothesis-profile nightly \
@@ -60,22 +60,22 @@ nightly: $(VENV)/.ready types sanitize postgresql chromium prometheus caddy pgbo
 	$(BIN)/quietcrowd reproduce all --quick
 	$(BIN)/python -m tests.faults
 
-postgresql: $(VENV)/.locked ## install PostgreSQL for the tests, where one may (Debian); asks first
+postgresql: $(VENV)/.locked ## install PostgreSQL for the tests (Debian only); asks first
 	@$(BIN)/python -m tests.campaign.install_postgresql
 
-prometheus: $(VENV)/.ready ## install Prometheus for the dashboard's test, where one may (Debian); asks first
+prometheus: $(VENV)/.ready ## install Prometheus for the dashboard's test (Debian only); asks first
 	@$(BIN)/python -m tests.campaign.install_prometheus
 
-caddy: $(VENV)/.ready ## install Caddy for the tests of deploy/, where one may (Debian); asks first
+caddy: $(VENV)/.ready ## install Caddy for the tests of deploy/ (Debian only); asks first
 	@$(BIN)/python -m tests.deploy.install_caddy
 
-pgbouncer: $(VENV)/.ready ## install PgBouncer for the tests of deploy/, where one may (Debian); asks first
+pgbouncer: $(VENV)/.ready ## install PgBouncer for the tests of deploy/ (Debian only); asks first
 	@$(BIN)/python -m tests.deploy.install_pgbouncer
 
-mmdebstrap: $(VENV)/.ready ## install mmdebstrap for the tests of deploy/, where one may (Debian); asks first
+mmdebstrap: $(VENV)/.ready ## install mmdebstrap for the tests of deploy/ (Debian only); asks first
 	@$(BIN)/python -m tests.deploy.install_mmdebstrap
 
-chromium: $(VENV)/.locked ## install Chromium for the tests, where one may (Debian); asks first
+chromium: $(VENV)/.locked ## install Chromium for the tests (Debian only); asks first
 	@PYTHONPATH=src $(BIN)/python -m tests.campaign.web.install_chromium
 
 check: $(VENV)/.ready ## lint, format, types, import contracts, English
