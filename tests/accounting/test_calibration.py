@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import quietcrowd as qc
-from quietcrowd.accounting.calibration import noise_step, tasks_within, two_layer_bounds
+from quietcrowd.accounting.calibration import tasks_within, two_layer_bounds
 from quietcrowd.accounting.ledger import PrivacyLedger
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms import TwoLayerRandomizedResponse
@@ -96,27 +96,7 @@ def test_no_task_or_all_of_them():
     assert tasks_within(qc.RandomizedResponse(domain=BINARY, epsilon=0.0), 0.5) == 100_000
 
 
-@pytest.mark.grid
-@pytest.mark.parametrize("width", [9.0, 1.0, 10.0, 0.3, 1000.0])
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 12.0])
-@pytest.mark.parametrize("tolerance", [1e-2, 1e-3])
-def test_the_step_goes_with_the_mechanism_and_costs_little(width, epsilon, tolerance):
-    step = noise_step(width, epsilon, tolerance)
-    mechanism = qc.LaplaceMechanism(
-        domain=qc.Interval(low=0, high=width), epsilon=epsilon, step=step
-    )
-    variance = mechanism.channel.variance + step**2 / 12
-    assert variance <= 2 * (width / epsilon) ** 2 * (1 + 2 * tolerance)
-    assert math.frexp(step)[0] == 0.5
-
-
 def test_messages():
-    with pytest.raises(ParameterError, match="epsilon must be a finite number above 0"):
-        noise_step(1.0, 0.0)
-    with pytest.raises(ParameterError, match=r"tolerance must be a number from 0 to 0\.01"):
-        noise_step(1.0, 1.0, 0.5)
-    with pytest.raises(ParameterError, match="finer than 2"):
-        noise_step(1.0, 1e9)
     with pytest.raises(ParameterError, match="delta must be at least 0 and below 1"):
         tasks_within(qc.RandomizedResponse(domain=BINARY, epsilon=1.0), 1.0, delta=1.0)
     with pytest.raises(ParameterError, match="labels must be a whole number, at least 2"):
@@ -151,19 +131,6 @@ def test_junk_gives_bounds_or_a_parameter_error(epsilon, answers, labels, high):
     assert 0 <= low <= top <= 1
 
 
-@pytest.mark.nightly
-@pytest.mark.slow
-@given(width=JUNK, epsilon=JUNK, tolerance=JUNK | st.floats(0, 0.01))
-def test_junk_gives_a_step_or_a_parameter_error(width, epsilon, tolerance):
-    try:
-        step = noise_step(width, epsilon, tolerance)
-    except ParameterError:
-        return
-    assert math.frexp(step)[0] == 0.5
-    assert step <= float(width)
-    assert float(width) / step / float(epsilon) >= 1
-
-
 @pytest.mark.parametrize("mechanism", [None, "one-layer", qc.RandomizedResponse])
 def test_tasks_are_those_of_a_mechanism(mechanism):
     with pytest.raises(ParameterError, match="mechanism must be a Mechanism"):
@@ -178,12 +145,7 @@ def test_budgets_are_finite_numbers(number):
             tasks_within(mechanism, **options)
 
 
-def test_no_width_and_no_loss_is_too_large():
-    """Where squares overflow, the step scales with the width as it does elsewhere."""
-    assert noise_step(9.0 * 2.0**1000, 1.0) == 0.5 * 2.0**1000
-    assert noise_step(9.0 * 2.0**-900, 1.0) == 0.5 * 2.0**-900
-    with pytest.raises(ParameterError, match="width must be at least"):
-        noise_step(5e-324, 1.0)
+def test_no_loss_is_too_large():
     with pytest.raises(ParameterError, match="Use a high above 0, or a larger"):
         two_layer_bounds(1000.0, 5, labels=2, high=0.0)
     with pytest.raises(ParameterError, match="epsilon must be a finite number above 0"):

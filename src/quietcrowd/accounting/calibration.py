@@ -14,7 +14,6 @@ from quietcrowd.privacy.rounding import as_entered
 from quietcrowd.privacy.two_layer.flips import cell_epsilon
 from quietcrowd.privacy.two_layer.weights import drawn_cell_epsilon
 from quietcrowd.validation import (
-    check_between,
     check_delta,
     check_positive,
     check_real,
@@ -23,11 +22,7 @@ from quietcrowd.validation import (
 
 TOTAL = 2**32
 MOST_LABELS = 2**16
-MOST_STEPS = 2**24
 MOST_TASKS = 10**5
-
-NARROWEST = 2.0**-960
-"""The limit of `Grid.over`."""
 
 
 def two_layer_bounds(
@@ -146,36 +141,3 @@ def tasks_within(mechanism: Mechanism, budget: float, delta: float = 0.0) -> int
             return MOST_TASKS
         known, above = above, min(2 * above, MOST_TASKS)
     return _first(exceeds, known, above) - 1
-
-
-def noise_step(width: float, epsilon: float, tolerance: float = 1e-3) -> float:
-    """Return the coarsest grid step, a power of two, that adds little variance to Laplace noise.
-
-    `width`, at least 2^-960, is the distance from the lowest answer to the highest. The noise has
-    the scale ``width / epsilon``. `tolerance`, at most 0.01, bounds the relative growth of the
-    variance. It grows by ``step**2 / 12`` through rounding, and through a grid that ends above the
-    highest answer.
-
-    Examples
-    --------
-    >>> noise_step(9.0, epsilon=1.0), noise_step(10.0, epsilon=20.0)
-    (0.5, 0.0625)
-    """
-    width, epsilon = _above_zero("width", width), _above_zero("epsilon", epsilon)
-    tolerance = _above_zero("tolerance", tolerance)
-    if width < NARROWEST:
-        raise ParameterError("privacy.width-too-small", narrowest=NARROWEST, width=width)
-    check_between("tolerance", tolerance, 0, 0.01)
-    step = 2.0 ** (math.frexp(width)[1] - 1)
-    while width / step <= MOST_STEPS:
-        scale = width / step / epsilon
-        if scale >= 1 and _variance_grows(width / step, scale) <= tolerance:
-            return step
-        step /= 2
-    raise ParameterError("privacy.grid-too-fine", epsilon=epsilon, tolerance=tolerance)
-
-
-def _variance_grows(width: float, scale: float) -> float:
-    """Return the relative growth of a report's variance; both arguments are in steps."""
-    wider = 2 * math.ceil(width / 2) / width
-    return wider * wider - 1 + 1 / 24 / scale / scale
