@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from quietcrowd.campaign.device.questions import points_to, spell_label
+from quietcrowd.campaign.device.questions import points_to
 from quietcrowd.campaign.terms.near_copies import sent_again
+from quietcrowd.campaign.terms.options import spell_label
 from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.mechanisms import Mechanism

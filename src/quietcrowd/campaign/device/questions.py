@@ -12,11 +12,11 @@ from typing import Any, TypeAlias
 from attrs import frozen
 
 from quietcrowd.campaign.device.checked_terms import CampaignTask
-from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
+from quietcrowd.campaign.terms.canonical import canonical_hash
 from quietcrowd.campaign.terms.channels import decoded
 from quietcrowd.campaign.terms.near_copies import letters_hashes, sent_again
-from quietcrowd.campaign.terms.options import COLUMN, among_options, in_any_order
-from quietcrowd.domains import Domain, FiniteDomain, Label
+from quietcrowd.campaign.terms.options import COLUMN, among_options, in_any_order, spell_label
+from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.mechanisms.channels import OptionsChannel
 from quietcrowd.mechanisms.report_meanings import Likelihoods, ListedMeanings, SetMeanings
@@ -52,11 +52,6 @@ def _answers(domain: Domain) -> Any:
     if isinstance(domain, FiniteDomain):
         return sorted(map(spell_label, domain.labels))
     return {name: value for name, value in domain.to_dict().items() if name != "kind"}
-
-
-def spell_label(label: Label) -> str:
-    """Format a label: a string as it is, anything else as JSON."""
-    return label if isinstance(label, str) else canonical_json(label).decode()
 
 
 def spell_report(mechanism: Mechanism, report: CodedReport) -> list[Any]:

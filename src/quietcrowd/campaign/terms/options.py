@@ -128,8 +128,9 @@ def labels_of_task(mechanism: Mechanism, data: Mapping[str, Any]) -> Sequence[La
 def in_any_order(mechanism: Mechanism, data: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the shown columns of a task with options sorted: their order does not matter."""
     listed = labels_of_task(mechanism, data)
-    return data if listed is None else {**data, COLUMN: sorted(listed, key=_spelled)}
+    return data if listed is None else {**data, COLUMN: sorted(listed, key=spell_label)}
 
 
-def _spelled(label: Label) -> str:
+def spell_label(label: Label) -> str:
+    """Format a label: a string as it is, anything else as JSON."""
     return label if isinstance(label, str) else canonical_json(label).decode()

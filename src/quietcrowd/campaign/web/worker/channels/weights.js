@@ -66,7 +66,7 @@ function boundedReport({ grid: { steps }, ...law }, place, word) {
 }
 
 /** Return the number of possible reports. */
-export function countOf(steps, window) {
+function countOf(steps, window) {
   return window ? steps + window : 2;
 }
 
