@@ -168,8 +168,8 @@ class Intake:
         if marks:
             kept = _texts_of(known)
             marks = {place: mark for place, mark in marks.items() if mark not in kept}
-        told = {place: mark for place, mark in marks.items() if mark}
-        self._note("answers.marks-read-as-missing", name, column, told, rows)
+        nonempty = {place: mark for place, mark in marks.items() if mark}
+        self._note("answers.marks-read-as-missing", name, column, nonempty, rows)
         return _replaced(column, {**texts, **dict.fromkeys(marks)})
 
     def _without_points(

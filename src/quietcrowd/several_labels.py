@@ -208,10 +208,10 @@ def label_sets(estimate: Any, threshold: float) -> dict[str, pa.Array]:
     posterior = np.full((len(tasks), len(labels)), np.nan)
     rows = [tasks[task] for task, _ in questions]
     posterior[rows, [labels[one] for _, one in questions]] = yes
-    told = ~np.isnan(posterior).all(axis=1)
+    answered = ~np.isnan(posterior).all(axis=1)
     sets = [
         [one for one, place in labels.items() if chance[place] >= threshold] if known else None
-        for chance, known in zip(posterior, told, strict=True)
+        for chance, known in zip(posterior, answered, strict=True)
     ]
     return {
         "task": pa.array(list(tasks), pa.string()),

@@ -182,10 +182,10 @@ def _unpacked_table(content: bytes, suffix: str) -> dict[str, Any]:
     with TemporaryDirectory(prefix="quietcrowd-") as folder, warnings.catch_warnings():
         path = Path(folder, f"tasks{suffix}")
         path.write_bytes(content)
-        told: list[str] = []
+        notes: list[str] = []
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", QuietcrowdWarning)
-        warnings.showwarning = lambda message, *_, **__: told.append(_named(message, path))
+        warnings.showwarning = lambda message, *_, **__: notes.append(_named(message, path))
         try:
             kind = find_format(path)
             names = kind.call("names", path)
@@ -201,7 +201,7 @@ def _unpacked_table(content: bytes, suffix: str) -> dict[str, Any]:
     rows = ({name: _plain(cell, texts) for name, cell in row.items()} for row in table.to_pylist())
     return {
         "records": [_separated(number, row) for number, row in enumerate(rows, start=2)],
-        "notes": told,
+        "notes": notes,
     }
 
 

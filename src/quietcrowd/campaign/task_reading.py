@@ -78,8 +78,8 @@ def describe(upload: TaskUpload, columns: TaskColumns, domain: Domain) -> Readin
         notes += _about_names(rows)
     except (FormatError, ParameterError) as error:
         rows = []
-        told = to_requester(error)
-        notes.append(f"{told[:1].upper()}{told[1:].rstrip('.')}.")
+        sentence = to_requester(error)
+        notes.append(f"{sentence[:1].upper()}{sentence[1:].rstrip('.')}.")
     shown = {name for row in rows for name in json.loads(row.data)}
     return {
         "format": upload.title,

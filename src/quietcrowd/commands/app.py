@@ -310,9 +310,9 @@ def _shown(text: str) -> str:
 
 def _format_error(error: Exception) -> str:
     if isinstance(error, typer.TyperException):
-        told = str(getattr(error, "format_message", error.__str__)())
+        message = str(getattr(error, "format_message", error.__str__)())
         refused: Any = getattr(error.__cause__, "errors", list)()  # from pydantic
-        return f"{told}; got {refused[0]['input']!r}" if refused else told
+        return f"{message}; got {refused[0]['input']!r}" if refused else message
     if isinstance(error, OSError) and error.filename is not None:
         missing = error.strerror == os.strerror(errno.ENOENT)
         return f"{error.filename}: {'there is no such file' if missing else error.strerror}"

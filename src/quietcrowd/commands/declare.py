@@ -79,8 +79,8 @@ def command_line(command: Any, name: str, **changed: Any) -> str:
         elif one.name != "secret" and value not in (one.default, None, []):
             flag, _, off = _flags(one)[0].partition("/")
             several = value if isinstance(value, list) else [value]
-            told = [] if isinstance(value, bool) else [",".join(map(_written, several))]
-            words += [off if value is False else flag, *told]
+            texts = [] if isinstance(value, bool) else [",".join(map(_written, several))]
+            words += [off if value is False else flag, *texts]
     return shlex.join([*words, "--", *last] if last else words)
 
 

@@ -293,8 +293,8 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
             print_wrapped(row.verdict)
             if row.standing != "good":
                 print_wrapped("Ways to a better result:")
-                for told, line in ways_out(self._case({**asked, "target": None}), self._line):
-                    print_wrapped(f"- {told}", indent="  ")
+                for way, line in ways_out(self._case({**asked, "target": None}), self._line):
+                    print_wrapped(f"- {way}", indent="  ")
                     if line is not None:
                         typer.echo(f"  {line}")
             typer.echo()
@@ -317,8 +317,8 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
         case = self._case({**asked, "workers": asked["workers"] or [1]})
         found = find_least(case, what)
         if self.as_json:
-            told = {"least": what, "suffices": found.suffices, **found.row.to_dict()}
-            typer.echo(json.dumps(told, allow_nan=False))
+            document = {"least": what, "suffices": found.suffices, **found.row.to_dict()}
+            typer.echo(json.dumps(document, allow_nan=False))
             return
         print_wrapped(found.row.verdict)
         if not found.suffices:

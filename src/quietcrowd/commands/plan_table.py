@@ -87,8 +87,8 @@ def _notes(plan: CampaignPlan) -> list[str]:
             f"No row reaches {plan.target:g}; the nearest is {_number(best.error)}: "
             f"{_row_text(best)}. Use more people, other numbers of answers, or a larger total.",
         ]
-    told = "; ".join(_row_text(row) for row in plan.meeting[:SHOWN_MEETING])
-    return [*notes, f"*: reaches {plan.target:g}. With the fewest answers: {told}."]
+    rows = "; ".join(_row_text(row) for row in plan.meeting[:SHOWN_MEETING])
+    return [*notes, f"*: reaches {plan.target:g}. With the fewest answers: {rows}."]
 
 
 def _row_text(row: PlanRow) -> str:

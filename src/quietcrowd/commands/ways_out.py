@@ -68,8 +68,8 @@ def _way(
         "answers_per_worker": f"{size.answers:,} for each person",
         "total_epsilon": f"ε = {found.case.total:g}",
     }
-    told = ", ".join(sizes[one] for one in names)
-    return f"{name} ({told}): {found.row.summary}.", line(**values_of(found, *names))
+    text = ", ".join(sizes[one] for one in names)
+    return f"{name} ({text}): {found.row.summary}.", line(**values_of(found, *names))
 
 
 def values_of(found: Found, *names: str) -> dict[str, Any]:

@@ -172,8 +172,8 @@ def error_rate(estimate: TruthEstimate[Any] | pd.Series[Any], truths: Any) -> fl
     if (labels := labels_of_series(estimate, truths)) is not None:
         found, known = labels
         given = found.take(pa.array(known.tasks))
-        told = given.is_valid()
-        right = equal_labels(given.filter(told), known.given().filter(told)).sum()
+        valid = given.is_valid()
+        right = equal_labels(given.filter(valid), known.given().filter(valid)).sum()
         return float((len(given) - right) / len(given))
     checked = _checked(estimate)
     return KnownLabels(checked.answers, truths, checked.summary.domain).error_rate(checked)

@@ -119,10 +119,10 @@ def choose_field(path: Path, fields: Sequence[str], wanted: str | None, prefix: 
 
 def warn_left_out(path: Path, counts: Mapping[str, int]) -> None:
     """Warn of dropped rows, by number per reason."""
-    told = [f"{what}: {count:,}" for what, count in counts.items() if count]
-    if told:
+    reasons = [f"{what}: {count:,}" for what, count in counts.items() if count]
+    if reasons:
         warnings.warn(
-            DroppedRowsWarning("formats.rows-left-out", path=path, reasons="; ".join(told)),
+            DroppedRowsWarning("formats.rows-left-out", path=path, reasons="; ".join(reasons)),
             stacklevel=2,
         )
 
@@ -266,7 +266,7 @@ def in_time_order(table: pa.Table) -> pa.Table:
 
 
 def _in_order(
-    table: pa.Table, task: str, worker: str, time: str, told: str | None = None
+    table: pa.Table, task: str, worker: str, time: str, column: str | None = None
 ) -> pa.Table:
     pairs: dict[tuple[Any, Any], list[int]] = {}
     ids = (table[name].to_pylist() for name in (task, worker))
@@ -274,7 +274,7 @@ def _in_order(
         pairs.setdefault(pair, []).append(place)
     groups = [rows for rows in pairs.values() if len(rows) > 1]
     repeated = [row for rows in groups for row in rows]
-    times = times_to_compare(table[time].take(pa.array(repeated, pa.int64())).to_pylist(), told)
+    times = times_to_compare(table[time].take(pa.array(repeated, pa.int64())).to_pylist(), column)
     if times is None:
         return table
     sent, order = dict(zip(repeated, times, strict=True)), np.arange(len(table))

@@ -99,8 +99,8 @@ def _naming_file(path: Path) -> Iterator[None]:
         raise
     except OSError as error:
         hidden = str(path.parent.absolute() / _prefix(path))
-        told = "" if error.filename is None else str(Path(error.filename).absolute())
-        if told and not told.startswith(hidden):
+        filename = "" if error.filename is None else str(Path(error.filename).absolute())
+        if filename and not filename.startswith(hidden):
             raise
         if error.errno is None:
             raise OSError(f"{path}: {error}") from None

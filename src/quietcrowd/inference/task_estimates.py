@@ -83,8 +83,8 @@ class Scatter:
     def of(cls, estimates: Estimates) -> Self:
         """Return the moments of some tasks."""
         if isinstance(estimates, LabelEstimates):
-            told = estimates.confidence[~np.isnan(estimates.confidence)]
-            unsure = np.rint((1.0 - told) * integer_sums.ONE).astype(np.int64)
+            confidences = estimates.confidence[~np.isnan(estimates.confidence)]
+            unsure = np.rint((1.0 - confidences) * integer_sums.ONE).astype(np.int64)
             return cls(labels=len(unsure), wrong=int(unsure.sum()))
         if not isinstance(estimates, NumericEstimates):
             return cls()

@@ -75,20 +75,20 @@ class PlanRow:
 
     @property
     def _outcome(self) -> Outcome:
-        same = {name: getattr(self, name) for name in _SAID}
+        same = {name: getattr(self, name) for name in _COMMON}
         return Outcome(guess=self.constant, **same)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready description, with None for infinite losses."""
-        told = {
+        document = {
             key: None if isinstance(value, float) and math.isinf(value) else value
             for key, value in asdict(self).items()
         }
-        return {**told, **{name: getattr(self, name) for name in _TOLD}}
+        return {**document, **{name: getattr(self, name) for name in _DERIVED}}
 
 
-_SAID = ("score", "tasks", "error", "low", "high", "standing")
-_TOLD = ("standing", "useless", "heading", "verdict")
+_COMMON = ("score", "tasks", "error", "low", "high", "standing")
+_DERIVED = ("standing", "useless", "heading", "verdict")
 
 
 def _row_key(row: PlanRow) -> tuple[Any, ...]:

@@ -68,7 +68,7 @@ COUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, 120,
 BEST_COUNTS = 4
 """Number of them that it simulates: those with the least theoretical error."""
 
-Told = Callable[[str], None]
+Progress = Callable[[str], None]
 """Receives the next number of a search, in words."""
 
 
@@ -287,19 +287,21 @@ class Found:
         return self.case.reached(self.row)
 
 
-def fewest_people(case: Case, told: Told = lambda _: None) -> Found | None:
+def fewest_people(case: Case, progress: Progress = lambda _: None) -> Found | None:
     """Find about the fewest people that suffice; None if 5,000 answers per question do not."""
-    return _People(case).search(told)
+    return _People(case).search(progress)
 
 
-def fewest_people_of_best_questions(case: Case, told: Told = lambda _: None) -> Found | None:
+def fewest_people_of_best_questions(
+    case: Case, progress: Progress = lambda _: None
+) -> Found | None:
     """Find about the fewest people that suffice with numbers of questions chosen for them."""
-    return _PeopleAndQuestions(case).search(told)
+    return _PeopleAndQuestions(case).search(progress)
 
 
-def least_total(case: Case, told: Told = lambda _: None) -> Found | None:
+def least_total(case: Case, progress: Progress = lambda _: None) -> Found | None:
     """Find about the least total epsilon per person that suffices; None if none does."""
-    return _Totals(case).search(told)
+    return _Totals(case).search(progress)
 
 
 def most_people(case: Case) -> int:
@@ -312,11 +314,11 @@ def most_total(case: Case) -> float:
     return _Totals(case).values[-1]
 
 
-def best_questions(case: Case, told: Told = lambda _: None) -> Found:
+def best_questions(case: Case, progress: Progress = lambda _: None) -> Found:
     """Find the number of questions per person that has about the least error."""
     found = []
     for one in _best_in_theory(_roughly(case))[:BEST_COUNTS]:
-        told(f"{one.size.answers:,} questions per person")
+        progress(f"{one.size.answers:,} questions per person")
         found.append(Found(case=one, row=one.row()))
     best = min(found, key=lambda one: (one.row.error, one.row.answers))
     return _exactly(best, case)
@@ -377,9 +379,9 @@ class _Grid(ABC):
                 low = middle
         return high if high < len(values) else None
 
-    def search(self, told: Told) -> Found | None:
+    def search(self, progress: Progress) -> Found | None:
         """Search with few crowds first, and return the first that suffices with all."""
-        rough = type(self)(_roughly(self.case))._search(told)
+        rough = type(self)(_roughly(self.case))._search(progress)
         if rough is None:
             return None
         place, found = rough
@@ -387,12 +389,12 @@ class _Grid(ABC):
         for value in self.values[place + 1 :][:TRIES]:
             if found.suffices:
                 break
-            told(self.words(value))
+            progress(self.words(value))
             one = self.at(value)
             found = Found(case=one, row=one.row())
         return found if found.suffices else None
 
-    def _search(self, told: Told) -> tuple[int, Found] | None:
+    def _search(self, progress: Progress) -> tuple[int, Found] | None:
         """Simulate numbers near the one of theory until neighbors fail and suffice."""
         values = self.values
         start = self.promising(self.case.guess())
@@ -401,7 +403,7 @@ class _Grid(ABC):
         place = len(values) // 2 if start is None else start
         low, high, best = -1, len(values), None
         for step in range(TRIES):
-            told(self.words(values[place]))
+            progress(self.words(values[place]))
             one = self.at(values[place])
             found = Found(case=one, row=one.row())
             if found.suffices:

@@ -56,7 +56,7 @@ MOST_DRAWS, MOST_DRAWS_OF_NUMBERS = 150, 40
 """Most crowds of a campaign with few questions, which together have about as many questions as one
 large simulated crowd."""
 
-Told = Callable[[int, int], None]
+Progress = Callable[[int, int], None]
 """Receives the number of completed simulations, and their total."""
 
 
@@ -95,7 +95,7 @@ def plan(
     target: float | None = None,
     draws: int | None = None,
     random_state: RandomState = 0,
-    progress: Told | None = None,
+    progress: Progress | None = None,
 ) -> CampaignPlan:
     """Return the expected error of a campaign, before the first answer.
 

@@ -132,14 +132,14 @@ def simulate_size(
     mechanisms: Sequence[Mechanism | None],
     draws: int | range,
     seed: int = 0,
-    told: Callable[[], None] = lambda: None,
+    progress: Callable[[], None] = lambda: None,
     *,
     plain: bool = True,
 ) -> list[list[SimulatedError]]:
     """Simulate crowds of one size, each with all mechanisms and, if `plain`, non-private answers.
 
     Crowds of one number and seed are the same. A large size is reduced by `simulated_size`, but
-    constant guesses are for at least 100 tasks. `told` is called after each crowd. The result
+    constant guesses are for at least 100 tasks. `progress` is called after each crowd. The result
     contains one list per mechanism with one entry per draw, the one for non-private answers last.
     """
     smaller, fair = simulated_size(assumption, size), fair_tasks(assumption, size)
@@ -177,7 +177,7 @@ def simulate_size(
                 if errors is None:
                     break
                 found[draw] = errors
-                told()
+                progress()
         finally:
             deque(waiting, maxlen=0)
             pool.shutdown()

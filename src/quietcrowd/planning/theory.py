@@ -76,17 +76,17 @@ def _label_error(
         else np.array(distribution.truths)
     )
     known = np.clip((skills - 1 / labels) / (1 - 1 / labels), 0.0, 1.0)
-    told = []
+    per_worker = []
     for share in known:
         answers = share * np.eye(labels) + (1 - share) * guess
         information = _worker_information(answers, truths / truths.sum(), channel)
         if information is None:
             return None
-        told.append(information)
+        per_worker.append(information)
     weights = np.full(len(known), 1.0)
     if not distribution.accuracies:
         weights[:] = 1 - distribution.guessers
-    error: float = _error_of_labels(labels, size.per_task * float(np.mean(weights * told)))
+    error: float = _error_of_labels(labels, size.per_task * float(np.mean(weights * per_worker)))
     if distribution.pull <= (1 - distribution.pull) * float(np.mean(weights * known)):
         return error
     lured: float = (1 - distribution.misled) * error + distribution.misled * (
@@ -181,15 +181,15 @@ def _number_error(
     sigmas = np.maximum(sigmas, least)
     shift = None if channel is None else channel.shift
     if channel is None:
-        told = sigmas**-2.0
+        precisions = sigmas**-2.0
     elif shift is not None and shift.noise.laplace_scale is not None:
-        told = NormalLaplace(sigmas, shift.scale).fisher_information
+        precisions = NormalLaplace(sigmas, shift.scale).fisher_information
     elif shift is not None:
-        told = 1 / (sigmas**2 + shift.variance)
+        precisions = 1 / (sigmas**2 + shift.variance)
     elif channel.bounded_distribution is not None:
-        told = 1 / (sigmas**2 + channel.bounded_distribution.most_variance)
+        precisions = 1 / (sigmas**2 + channel.bounded_distribution.most_variance)
     else:
         return None
-    own = 1 / max(size.per_task * knowing * float(np.mean(told)), 1e-300)
+    own = 1 / max(size.per_task * knowing * float(np.mean(precisions)), 1e-300)
     known = own + (distribution.shared * distribution.error) ** 2  # more answers do not reduce this
     return math.sqrt(2 / math.pi / (1 / known + distribution.spread**-2.0))

@@ -65,8 +65,8 @@ class Outcome:
     def judged(self) -> str:
         """The verdict in a few words, with a verb."""
         if self.is_survey:
-            told = {"good": "precise", "weak": "imprecise", "useless": "as good as not asking"}
-            return f"is {told[self.standing]}"
+            words = {"good": "precise", "weak": "imprecise", "useless": "as good as not asking"}
+            return f"is {words[self.standing]}"
         if self.low > self.guess:
             return "is worse than guessing"
         if self.standing == "good":

@@ -115,7 +115,7 @@ def _interrupts_later() -> Iterator[None]:
     handlers = {}
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGINT, signal.SIGTERM):
-            handlers[number] = signal.signal(number, lambda told, _: caught.append(told))
+            handlers[number] = signal.signal(number, lambda received, _: caught.append(received))
     if sys.platform != "win32":
         resource_tracker.ensure_running()  # starting it later would unblock SIGINT
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

@@ -187,8 +187,8 @@ def infer_store(
     if states is not None:
         reached = states.load()
     if store.mechanism is not None:  # after all errors about the input
-        told = report_warnings(method, store.mechanism, simulated=store.simulated)
-        warn_each(told, 2)
+        messages = report_warnings(method, store.mechanism, simulated=store.simulated)
+        warn_each(messages, 2)
     with TemporaryFile(dir=target.parent) as file:
         with Progress(console=Console(stderr=True), disable=not progress, transient=True) as bar:
             run = _Run(job=job, executor=executor, bar=bar)
@@ -308,8 +308,8 @@ class _Run:
         if len(blocks) == 1:
             return self._estimate(LastPass(state=state), target)
         last = self._estimate(LastPass(state=state, judged=(0, 0)), target)
-        told = getattr(last.tally, "histograms", None)
-        if told is None or not told.ndim:  # the method estimates no accuracies
+        counts = getattr(last.tally, "histograms", None)
+        if counts is None or not counts.ndim:  # the method estimates no accuracies
             return last
         passes = (LastPass(state=state, judged=block) for block in blocks)
         histograms = HistogramFile.write(map(self._judge, passes), aside)

@@ -48,10 +48,10 @@ def write_sorted(
     reports_per_worker = np.bincount(worker_codes, minlength=workers)
     null_reports = 0
     if isinstance(domain, OrNull):
-        told = columns["label"] != domain.null_code
-        null_reports = int(len(told) - told.sum())
-        task_codes, worker_codes = task_codes[told], worker_codes[told]
-        columns = {name: values[told] for name, values in columns.items()}
+        reported = columns["label"] != domain.null_code
+        null_reports = int(len(reported) - reported.sum())
+        task_codes, worker_codes = task_codes[reported], worker_codes[reported]
+        columns = {name: values[reported] for name, values in columns.items()}
     offsets = offsets_of(task_codes, len(tasks)).astype(np.int64)
     values = _narrow(columns["label"])
     arrays: dict[str, npt.NDArray[Any]] = {

@@ -9,8 +9,8 @@ from scipy.optimize import minimize
 from quietcrowd.inference.labels.truth_map import (
     BINS,
     CHANCES,
+    DERIVATIVE_ONE,
     SLOPES,
-    TOLD_ONE,
     KnownTally,
     TruthMap,
     learn_map,
@@ -39,8 +39,8 @@ def told_by(logs, truths, before):
     told = kept / (kept + floor)
     pull = told @ (np.eye(labels)[truths] - shares)
     curvature = np.diag(told @ shares) - (told[:, np.newaxis] * shares).T @ shares
-    tally.pull[:] = np.rint(pull * TOLD_ONE)
-    tally.curvature[:] = np.rint(curvature * TOLD_ONE)
+    tally.pull[:] = np.rint(pull * DERIVATIVE_ONE)
+    tally.curvature[:] = np.rint(curvature * DERIVATIVE_ONE)
     return evolve(tally, compared=len(truths))
 
 

@@ -28,7 +28,7 @@ GAMMAS = (1.5, 2.0, 4.0, 8.0)
 CLAIMS = (20, 100)
 EPSILON0 = 1.0
 EPSILON = 2.0
-"""The delta of an attempt is told at this epsilon.
+"""The delta of an attempt is reported at this epsilon.
 
 It is above `EPSILON0`, which the noisy threshold alone can lose.
 """

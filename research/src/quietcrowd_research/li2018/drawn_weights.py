@@ -115,14 +115,17 @@ def tell_weights(frame: pd.DataFrame) -> Sequence[pd.DataFrame | str]:
     )
     claimed = float(frame["claimed_epsilon"].iloc[0])
     sure = 1 / (1 + math.exp(-claimed))
-    told: list[pd.DataFrame | str] = [
+    parts: list[pd.DataFrame | str] = [
         table,
         f"Of every answer epsilon = {show_loss(claimed)} is claimed: who thought both labels "
         f"equally likely were at most {sure:.1%} sure of it after. exact epsilon: what one answer "
         "loses at most, at the user's number of answers. loss if flip known: what one answer loses "
         "once the drawn probability is known.",
     ]
-    return [*told, *(_leak(str(name), rows) for name, rows in frame.groupby("dataset", sort=False))]
+    return [
+        *parts,
+        *(_leak(str(name), rows) for name, rows in frame.groupby("dataset", sort=False)),
+    ]
 
 
 def _loss_of(flip: float) -> float:

@@ -181,12 +181,12 @@ def _of_printed(frame: pd.DataFrame) -> str:
         ]
         for method in METHODS
     }
-    told = ", ".join(
+    differences = ", ".join(
         f"{METHODS[method]} {np.mean(gap):+.3f} (from {min(gap):+.3f} to {max(gap):+.3f})"
         for method, gap in gaps.items()
         if gap
     )
-    return f"Our changes less the printed ones, on average: {told}."
+    return f"Our changes less the printed ones, on average: {differences}."
 
 
 def draw_error_changes(frame: pd.DataFrame, path: Path, title: str) -> None:

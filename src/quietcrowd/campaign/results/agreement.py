@@ -216,20 +216,20 @@ def _of_labels(parts: Sequence[_Part], rows: ReportRows) -> CrowdAgreement:
         return CrowdAgreement(reports=None)
     equal = sum(int(part.sums.equal.sum()) for part in parts)
     observed = equal / (int(others.sum()) * _held_by_each(rows.domain))
-    told = rows.per_worker > 0
+    active = rows.per_worker > 0
     own = any(part.rows.mechanism.worker_channel is None for part in parts)
-    uneven = own and told.sum() < FEWEST_WITH_OWN_NOISE
+    uneven = own and active.sum() < FEWEST_WITH_OWN_NOISE
     rates = [part.rates for part in parts if part.rates is not None]
     if len(rates) < len(parts) or any(keep == other for keep, other in rates) or uneven:
         return CrowdAgreement(reports=observed)
-    mine, theirs = np.zeros((2, int(told.sum()))), np.zeros((2, 1))
+    mine, theirs = np.zeros((2, int(active.sum()))), np.zeros((2, 1))
     for part, (keep, other) in zip(parts, rates, strict=True):
-        sums = _PairSums(*(one[told] for one in part.sums))
+        sums = _PairSums(*(one[active] for one in part.sums))
         everybody = _PairSums(*(one.sum(keepdims=True) for one in sums))
         mine += _of_answers(sums, part.labels, keep, other)
         theirs += _of_answers(everybody, part.labels, keep, other)
     every_pair = int(others.sum()) / 2
-    pairs = every_pair - others[told]
+    pairs = every_pair - others[active]
     left = np.where(pairs > 0, pairs, np.nan)
     alike, both = theirs[:, 0] / 2
     return _with_answers(
@@ -301,17 +301,17 @@ def _of_numbers(rows: ReportRows, domain: NumericDomain, noise: float | None) ->
     parts = zip(*map(measured, rows.blocks()), strict=True)
     sent, several, *exact = map(rows.sorted_by_worker, parts)
     all_within, _, all_summed, all_squared = (int(part.sum()) / unit for part in exact)
-    reports, told = float(sent.sum()), sent > 0
-    _, taken, summed, squared = (part[told] / unit for part in exact)
+    reports, active = float(sent.sum()), sent > 0
+    _, taken, summed, squared = (part[active] / unit for part in exact)
     within = all_within / freedom
     total = (all_squared - all_summed**2 / reports) / (reports - 1)
     observed = 1 - within / total
     if noise is None:
         return CrowdAgreement(reports=observed)
     noise = noise / extent**2
-    left = reports - sent[told]
+    left = reports - sent[active]
     with np.errstate(divide="ignore", invalid="ignore"):
-        free = np.where(freedom > several[told], freedom - several[told], np.nan)
+        free = np.where(freedom > several[active], freedom - several[active], np.nan)
         withins = (all_within - taken) / free
         others = np.where(left > 1, left - 1, np.nan)
         totals = (all_squared - squared - (all_summed - summed) ** 2 / left) / others

@@ -66,12 +66,12 @@ class ReportBlocks:
             raise ProblemError("not-found", "The campaign was deleted meanwhile.")
         rows, more = self._read(connection, after)
         people = self._people(connection, {row.participant_id for row in rows})
-        told = [row for row in rows if row.participant_id in people]
-        workers = [people[row.participant_id] for row in told]
+        of_people = [row for row in rows if row.participant_id in people]
+        workers = [people[row.participant_id] for row in of_people]
         if self._per_task:
-            block = self._reports(told, workers, self._task_names(connection))
+            block = self._reports(of_people, workers, self._task_names(connection))
         else:
-            block = self._sketches(told, workers)
+            block = self._sketches(of_people, workers)
         return block, rows[-1].participant_id if more else None
 
     @property

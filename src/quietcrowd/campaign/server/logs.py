@@ -114,10 +114,10 @@ def log_unready(place: str, code: str) -> None:
 
 
 def _log_failed(event: str, fields: Mapping[str, str | None], *, timed: bool) -> None:
-    told = {name: value for name, value in fields.items() if value is not None}
+    entry = {name: value for name, value in fields.items() if value is not None}
     if timed:
-        told["time"] = datetime.now(UTC).strftime("%Y-%m-%dT%H:%MZ")
-    _LOGGER.error("failure", extra={"event": event, **told})
+        entry["time"] = datetime.now(UTC).strftime("%Y-%m-%dT%H:%MZ")
+    _LOGGER.error("failure", extra={"event": event, **entry})
 
 
 def log_what_nobody_catches() -> None:

@@ -14,5 +14,5 @@ def to_requester(problem: QuietcrowdError | QuietcrowdWarning) -> str:
     """
     _, _, kind = problem.code.partition(".")
     code = f"results.{kind}"
-    told = QuietcrowdWarning(code, **problem.fields)
-    return _FOR_TERMINALS.sub("", str(told if told.code else problem))
+    warning = QuietcrowdWarning(code, **problem.fields)
+    return _FOR_TERMINALS.sub("", str(warning if warning.code else problem))

@@ -84,8 +84,8 @@ class ReportRule:
         """Return the member ``report`` of a configuration, JSON-ready."""
         if self.sketch_length is not None:
             numbers = "whole" if self.whole else "real"
-            told = {"kind": "sketch", "length": self.sketch_length, "numbers": numbers}
-            return {**told, "value": [self.low, self.high]} if self.whole else told
+            document = {"kind": "sketch", "length": self.sketch_length, "numbers": numbers}
+            return {**document, "value": [self.low, self.high]} if self.whole else document
         bit = None if self.bit_low is None else [self.bit_low, self.bit_high]
         value = [self.low, self.high]
         return {"kind": "value", "value": value, "bit": bit, "every_task": self.every_task}

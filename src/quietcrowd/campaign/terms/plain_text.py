@@ -50,8 +50,8 @@ def refusal(response: httpx.Response) -> str:
         problem = response.json()
         general = [problem["title"], problem["detail"]]
         broken = [f"{one['pointer']} {one['message']}" for one in problem.get("errors", [])]
-        told = (part.strip().removesuffix(".") for part in broken or general)
-        return one_line(("; " if broken else ". ").join(told))[:_LONGEST_REFUSAL]
+        reasons = (part.strip().removesuffix(".") for part in broken or general)
+        return one_line(("; " if broken else ". ").join(reasons))[:_LONGEST_REFUSAL]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return f"status {response.status_code}"
 

@@ -97,10 +97,10 @@ def _accepts_gzip(request: Request) -> bool:
 def _response(
     request: Request, file: PageFile, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
-    told, content = {"Vary": "Accept-Encoding", **(headers or {})}, file.content
+    all_headers, content = {"Vary": "Accept-Encoding", **(headers or {})}, file.content
     if file in _GZIPPED and _accepts_gzip(request):
-        told["Content-Encoding"], content = "gzip", _GZIPPED[file]
-    return Response(content, status, told, media_type=file.media_type)
+        all_headers["Content-Encoding"], content = "gzip", _GZIPPED[file]
+    return Response(content, status, all_headers, media_type=file.media_type)
 
 
 def _found(request: Request, files: Mapping[str, PageFile], path: str) -> Response:

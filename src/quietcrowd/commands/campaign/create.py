@@ -378,8 +378,8 @@ class Create(PersonalPrivacy, PossibleAnswers, WorkerOptions, Promises, OnServer
         if row.standing == "good" or self.anyway:
             return
         note(f"Ways to a better result{'' if row.useless else ', in another draft'}:")
-        for told, line in ways_out(case, self._line):
-            note(f"- {told}" + (f"\n  {line}" if line else ""))
+        for way, line in ways_out(case, self._line):
+            note(f"- {way}" + (f"\n  {line}" if line else ""))
         if row.useless:
             raise ParameterError("commands.as-good-as-guessing", heading=row.heading)
 

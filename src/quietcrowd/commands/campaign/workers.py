@@ -31,7 +31,7 @@ _LATER = (
     "Pending changes take effect with the next release, or at closing. Workers that are never "
     "released stay to be excluded."
 )
-_TOLD = 5
+_MOST_NAMES = 5
 
 
 def _check_worker(one: str) -> str:
@@ -118,8 +118,10 @@ def print_excluded(client: httpx.Client, campaign: str) -> None:
     for state, words in _STATES.items():
         names = [item["worker"] for item in found if item["state"] == state]
         if names:
-            more = ", ..." * (len(names) > _TOLD)
-            note(f"{words}: {counted(len(names), 'worker')} ({', '.join(names[:_TOLD])}{more})")
+            more = ", ..." * (len(names) > _MOST_NAMES)
+            note(
+                f"{words}: {counted(len(names), 'worker')} ({', '.join(names[:_MOST_NAMES])}{more})"
+            )
 
 
 @command()

@@ -111,10 +111,10 @@ def _as_json(frame: pd.DataFrame, delta: float, most: float | None, honest: int 
         for row in frame.to_dict("records")
     ]
     largest = {name: finite_loss(float(frame[name].max())) if rows else 0.0 for name in losses}
-    told: dict[str, Any] = {"delta": delta, "budget": most, "most": largest, "workers": rows}
+    document: dict[str, Any] = {"delta": delta, "budget": most, "most": largest, "workers": rows}
     if honest is not None:
-        told["shuffled"] = {"honest": honest, "assumption": shuffled_assumption(honest)}
-    return json.dumps(told)
+        document["shuffled"] = {"honest": honest, "assumption": shuffled_assumption(honest)}
+    return json.dumps(document)
 
 
 def _print_table(frame: pd.DataFrame, delta: float) -> None:

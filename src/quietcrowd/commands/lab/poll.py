@@ -79,23 +79,23 @@ class Poll:
             raise ParameterError(
                 "commands.min-honest-exceeds-workers", workers=found.workers, honest=self.min_honest
             )
-        told = shuffled_guarantee(
+        guarantee = shuffled_guarantee(
             found.mechanism, honest=self.min_honest or found.workers, delta=self.delta
         )
-        _publish(self.reports, found, told)
+        _publish(self.reports, found, guarantee)
         fewest = None
-        if told.epsilon == told.local.total_epsilon:
+        if guarantee.epsilon == guarantee.local.total_epsilon:
             fewest = fewest_honest(found.mechanism, delta=self.delta)
         if self.output is not None:
             write_table(found.to_frame(), self.output)
         if self.as_json:
-            typer.echo(_as_json(found, told, fewest, assumed=self.min_honest is None))
+            typer.echo(_as_json(found, guarantee, fewest, assumed=self.min_honest is None))
         elif self.output is None:
             print_frame(found.to_frame(), "--output shares.csv")
-        _print(found, told, fewest, assumed=self.min_honest is None)
+        _print(found, guarantee, fewest, assumed=self.min_honest is None)
 
 
-def _publish(reports: Sequence[Path], found: PollResult, told: ShuffledGuarantee) -> None:
+def _publish(reports: Sequence[Path], found: PollResult, guarantee: ShuffledGuarantee) -> None:
     """Record the publication; raise ParameterError if other outputs contain some of the reports.
 
     The output depends on the reports only, so the same reports may be polled again.
@@ -111,9 +111,9 @@ def _publish(reports: Sequence[Path], found: PollResult, told: ShuffledGuarantee
 
     def loss(group: int) -> str:
         """Return the epsilon of a report in a group of this size with all dishonest workers."""
-        honest = max(1, group - (found.workers - told.honest))
+        honest = max(1, group - (found.workers - guarantee.honest))
         return show_loss(
-            shuffled_guarantee(found.mechanism, honest=honest, delta=told.delta).epsilon
+            shuffled_guarantee(found.mechanism, honest=honest, delta=guarantee.delta).epsilon
         )
 
     new = counted(overlap.new, "new report")
@@ -125,29 +125,29 @@ def _publish(reports: Sequence[Path], found: PollResult, told: ShuffledGuarantee
         counted=counted(overlap.outputs, "output"),
         outputs=counted(overlap.smallest, "report"),
         loss=loss(overlap.smallest),
-        other_loss=show_loss(told.epsilon),
+        other_loss=show_loss(guarantee.epsilon),
         alternative=other if overlap.new else "",
         paths=", ".join(str(record.path) for record in records),
     )
 
 
 def _as_json(
-    found: PollResult, told: ShuffledGuarantee, fewest: int | None, *, assumed: bool
+    found: PollResult, guarantee: ShuffledGuarantee, fewest: int | None, *, assumed: bool
 ) -> str:
     return json.dumps(
         {
             "workers": found.workers,
             "simulated": found.simulated,
             "shares": records_of(found.to_frame()),
-            "local_epsilon": told.local.total_epsilon,
+            "local_epsilon": guarantee.local.total_epsilon,
             "shuffled": {
-                "epsilon": told.epsilon,
-                "delta": told.delta,
-                "honest": told.honest,
+                "epsilon": guarantee.epsilon,
+                "delta": guarantee.delta,
+                "honest": guarantee.honest,
                 "honest_assumed": assumed,
-                "assumption": told.assumption,
-                "source": told.source,
-                "adds": told.epsilon < told.local.total_epsilon,
+                "assumption": guarantee.assumption,
+                "source": guarantee.source,
+                "adds": guarantee.epsilon < guarantee.local.total_epsilon,
                 "adds_from": fewest,
             },
         }
@@ -155,26 +155,26 @@ def _as_json(
 
 
 def _print(
-    found: PollResult, told: ShuffledGuarantee, fewest: int | None, *, assumed: bool
+    found: PollResult, guarantee: ShuffledGuarantee, fewest: int | None, *, assumed: bool
 ) -> None:
     note(f"{counted(found.workers, 'report')} of one question, each from a different worker.")
-    note(str(told))
-    if told.epsilon == told.local.total_epsilon > 0:
+    note(str(guarantee))
+    if guarantee.epsilon == guarantee.local.total_epsilon > 0:
         needed = (
             "10,000,000 are too few as well"
             if fewest is None
             else f"at least {fewest:,} are needed"
         )
-        note(f"Shuffling has no proven benefit with {told.honest:,} honest reports; {needed}.")
+        note(f"Shuffling has no proven benefit with {guarantee.honest:,} honest reports; {needed}.")
     if assumed:
         note(
             f"This assumes that all {found.workers:,} reports are honest. Set --min-honest to a "
             "number that you can vouch for."
         )
-    if told.delta >= 1 / found.workers:
+    if guarantee.delta >= 1 / found.workers:
         note(
-            f"Delta = {told.delta:g} is not below 1 in {found.workers:,}, so it would even permit "
-            "publishing one worker's answer. Use a smaller --delta."
+            f"Delta = {guarantee.delta:g} is not below 1 in {found.workers:,}, so it would even "
+            "permit publishing one worker's answer. Use a smaller --delta."
         )
     if found.simulated:
         note("The noise is simulated: these reports protect no one.")

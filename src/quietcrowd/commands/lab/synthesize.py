@@ -181,11 +181,11 @@ class Synthesize:
         rng = None if self.simulate is None else np.random.default_rng(self.simulate)
         synthetic = density.release(random_state=rng, delta=self.delta, progress=progress)
         write_table(synthetic.claims_as("pyarrow"), target)
-        told = (synthetic, answers, method, target, expected)
+        results = (synthetic, answers, method, target, expected)
         if self.as_json:
-            show_release_as_json(*told, list(pictures.values()))
+            show_release_as_json(*results, list(pictures.values()))
         else:
-            print_release(*told)
+            print_release(*results)
         for path in pictures.values():
             note(f"{path} shows raw claims. Only the collector may see it.")
 

@@ -103,10 +103,10 @@ def free_name(stem: str, suffix: str = ".csv") -> str:
 @contextmanager
 def quiet() -> Iterator[list[str]]:
     """Collect warnings as texts, and print no notes."""
-    told: list[str] = []
+    messages: list[str] = []
     with warnings.catch_warnings(), redirect_stderr(io.StringIO()):
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", QuietcrowdWarning)
         warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.showwarning = lambda message, *_, **__: told.append(str(message))
-        yield told
+        warnings.showwarning = lambda message, *_, **__: messages.append(str(message))
+        yield messages

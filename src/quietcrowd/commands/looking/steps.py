@@ -153,10 +153,10 @@ def convert_steps(source: Source, given: Given) -> Steps:
             lists = any("," in label for label in options.split(found["multi_label"]))
             sets = free_name("sets", ".parquet" if lists else ".csv")
         then = infer_steps(target, contents, {"labels": "no,yes"} if sets else {}, sets=sets)
-        told = [text.replace(str(target.path), target.name) for text in then.faults]
+        later_faults = [text.replace(str(target.path), target.name) for text in then.faults]
     return Steps(
         commands=(write_command("quietcrowd", "convert", *words), *then.commands),
-        faults=(*steps.faults, *told),
+        faults=(*steps.faults, *later_faults),
         changes=(*steps.changes, *then.changes),
         others=then.others,
         error=then.error,

@@ -194,14 +194,14 @@ def _mind_repeats(client: Client, repeated: Sequence[str], *, yes: bool) -> None
     if not repeated:
         return
     some = f"{len(repeated):,} of the {len(client.tasks):,} questions"
-    told = (
+    reasons = (
         f"this device has reported on {some} in another campaign, in another way or to another "
         "server. The noise is fresh. Both reports together reveal more about an answer than each "
         "one, and the losses about it add up"
     )
     if yes and client.budget.most is None:
-        raise ParameterError("commands.budget-needed", reasons=told)
-    note(f"{told[0].upper()}{told[1:]}.")
+        raise ParameterError("commands.budget-needed", reasons=reasons)
+    note(f"{reasons[0].upper()}{reasons[1:]}.")
     if not (yes or agreed("Continue anyway?")):
         note("No answers were sent. --withdraw leaves the campaign.")
         raise typer.Exit(1)
@@ -276,8 +276,8 @@ def _spent_so_far(client: Client) -> str:
         f", with probability at least 1 - {spent.delta:.12g} if it was fixed beforehand which "
         "campaigns it answers"
     )
-    told = f"This device has spent epsilon = {show_loss(spent.total_tail)} in all campaigns"
-    return f"{told}{rare * bool(spent.delta)}."
+    text = f"This device has spent epsilon = {show_loss(spent.total_tail)} in all campaigns"
+    return f"{text}{rare * bool(spent.delta)}."
 
 
 def _read_answers(path: Path) -> dict[str, Any]:

@@ -174,7 +174,7 @@ def print_questions(client: Client) -> Mapping[str, str]:
             "This device has reported on this question, or on one with the same words, before."
         )
     _print_counts(client, reused)
-    return {name: " ".join(told) for name, told in notes.items()}
+    return {name: " ".join(texts) for name, texts in notes.items()}
 
 
 def _one_report(client: Client) -> bool:

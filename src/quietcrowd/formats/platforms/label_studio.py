@@ -281,5 +281,5 @@ class Pseudonyms:
         """Return a note in which workers without a row are the next numbers."""
         silent = len(note.get("workers", ()))
         first = len(self._numbers) + 1
-        told = {"workers": [str(first + place) for place in range(silent)]} if silent else {}
-        return {**note, **told}
+        workers = {"workers": [str(first + place) for place in range(silent)]} if silent else {}
+        return {**note, **workers}

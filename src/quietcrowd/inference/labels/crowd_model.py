@@ -188,18 +188,18 @@ class CrowdModel(CategoricalModel[Any, StateT, TallyT], LearningModel[Any, State
     @override
     def warnings(self, tally: TallyT, state: StateT | None, scatter: Scatter) -> list[Warning]:
         """Warn if the estimates are expected to be hardly better than a constant guess."""
-        told: Any = tally
-        total = int(told.classes.sum())
+        sums: Any = tally
+        total = int(sums.classes.sum())
         if self._without_noise or not scatter.labels or not total:
             return []
         learned: Any = state
         same, other = learned.truth_map.right(self.accuracies.summary.labels)
-        guessed = self.guess(told.classes)
+        guessed = self.guess(sums.classes)
         wrong = (scatter.error_rate - 1.0 + same) / max(same - other, 0.1)
         if wrong < max(LEAST_WRONG, LEAST_GAIN * guessed):
             return []
         guessed = 1.0 - same * (1.0 - guessed) - other * guessed
-        return [self.no_signal(told.classes, error_rate=scatter.error_rate, guessed=guessed)]
+        return [self.no_signal(sums.classes, error_rate=scatter.error_rate, guessed=guessed)]
 
     def no_signal(
         self, classes: npt.NDArray[np.int64], *, error_rate: float, guessed: float
@@ -218,8 +218,8 @@ def compared_in(known: KnownTally, partition: Partition) -> KnownTally:
     """Return the sums of a partition with the number of known truths of tasks with answers."""
     if not len(known.straight):
         return known
-    told = (np.diff(partition.offsets) > 0) & (partition.known_truths != UNKNOWN)
-    return evolve(known, compared=int(told.sum()))
+    compared = (np.diff(partition.offsets) > 0) & (partition.known_truths != UNKNOWN)
+    return evolve(known, compared=int(compared.sum()))
 
 
 def _as_dict(prior: Any) -> Any:

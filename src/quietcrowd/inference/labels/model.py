@@ -99,14 +99,14 @@ class CategoricalModel(Model[MethodT, StateT, TallyT]):
 
     @override
     def workers(self, tally: TallyT, state: StateT | None) -> dict[str, npt.NDArray[Any]]:
-        told: Any = tally
-        return {"agreement": self.agreement(tally), **self.accuracies.estimate(told.histograms)}
+        sums: Any = tally
+        return {"agreement": self.agreement(tally), **self.accuracies.estimate(sums.histograms)}
 
     def agreement(self, tally: TallyT) -> npt.NDArray[np.float64]:
         """Return the fraction of each worker's answers that agree with the estimates."""
-        told: Any = tally
+        sums: Any = tally
         with np.errstate(invalid="ignore"):
-            return integer_sums.from_shares(told.agreed) / self.summary.answers_per_worker
+            return integer_sums.from_shares(sums.agreed) / self.summary.answers_per_worker
 
     @cached_property
     def accuracies(self) -> Accuracies:

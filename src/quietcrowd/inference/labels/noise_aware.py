@@ -37,7 +37,7 @@ from quietcrowd.inference.labels.groups.reports import GroupReports, busiest
 from quietcrowd.inference.labels.learning import learn_crowd
 from quietcrowd.inference.labels.model import check_labels
 from quietcrowd.inference.labels.reports import KINDS, WorkerReports
-from quietcrowd.inference.labels.truth_map import TOLD_ONE
+from quietcrowd.inference.labels.truth_map import DERIVATIVE_ONE
 from quietcrowd.inference.model import Extension
 from quietcrowd.inference.partition import Partition
 from quietcrowd.inference.task_estimates import LabelEstimates
@@ -169,7 +169,7 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
             state.log_priors / integer_sums.ONE,
             state.truth_map.arguments(labels),
             self.unit,
-            TOLD_ONE,
+            DERIVATIVE_ONE,
             self.shares,
             self.method.random_state,
             tally.counts.reshape(-1),

@@ -54,7 +54,7 @@ _ACCURACIES = ("accuracy", "accuracy_low", "accuracy_high")
 _WIDTH = 1.645
 """Half the length of a 90 % interval of a normal distribution, in standard deviations."""
 
-TOLD_ONE = 2.0**24
+DERIVATIVE_ONE = 2.0**24
 """Representation of a derivative of 1: 64 bits hold 5 10^11 known truths."""
 
 
@@ -63,8 +63,8 @@ class KnownTally(Tally):
     """Statistics of known truths in a sweep; arrays are empty if nothing is learned.
 
     `straight`, shape (slopes, bins), counts the log-odds that reports give known truths; `tilted`
-    does with the tilt. `pull` and `curvature`, in units of 1 / `TOLD_ONE`, are derivatives of the
-    log-probability of the `compared` known truths by the tilt.
+    does with the tilt. `pull` and `curvature`, in units of 1 / `DERIVATIVE_ONE`, are derivatives of
+    the log-probability of the `compared` known truths by the tilt.
     """
 
     straight: npt.NDArray[np.int64]
@@ -238,7 +238,7 @@ def log_prior(answers: float, accuracy: float) -> Floats:
     return prior
 
 
-def learn_map(before: TruthMap, told: KnownTally, logs: Floats, prior: Floats) -> TruthMap:
+def learn_map(before: TruthMap, known: KnownTally, logs: Floats, prior: Floats) -> TruthMap:
     """Return the next map; `logs` are log-likelihoods of the known truths without a tilt.
 
     One Newton step leads to the tilt of the highest posterior density, and its evidence decides how
@@ -247,18 +247,18 @@ def learn_map(before: TruthMap, told: KnownTally, logs: Floats, prior: Floats) -
     straight = prior + logs
     shares = np.zeros_like(before.shares)
     shares[0] = _shares(straight)
-    if not told.compared or not len(told.pull):
-        return evolve(before, shares=shares, known_truths=told.compared)
-    tilted = prior + _log_likelihood(told.tilted, len(told.pull))
-    precision = told.curvature / TOLD_ONE + np.eye(len(before.tilt))
+    if not known.compared or not len(known.pull):
+        return evolve(before, shares=shares, known_truths=known.compared)
+    tilted = prior + _log_likelihood(known.tilted, len(known.pull))
+    precision = known.curvature / DERIVATIVE_ONE + np.eye(len(before.tilt))
     gain = special.logsumexp(tilted) - special.logsumexp(straight) - before.tilt @ before.tilt / 2.0
     gain -= np.linalg.slogdet(precision)[1] / 2.0 + TILT_COST
     counts = float(special.expit(gain))
-    step = np.linalg.solve(precision, told.pull / TOLD_ONE - before.tilt)
+    step = np.linalg.solve(precision, known.pull / DERIVATIVE_ONE - before.tilt)
     step *= min(1.0, MOST_STEP / max(float(np.abs(step).max()), MOST_STEP))
     shares[0] *= 1.0 - counts
     shares[1] = counts * _shares(tilted)
-    return evolve(before, shares=shares, tilt=before.tilt + step, known_truths=told.compared)
+    return evolve(before, shares=shares, tilt=before.tilt + step, known_truths=known.compared)
 
 
 def _shares(logs: Floats) -> Floats:

@@ -215,8 +215,8 @@ def _ranking(
         backend=read.backend,
     )
     neighbours = len(ids) - 1
-    told = (
+    note = (
         f"Pairs of neighbors in the ranking that differ, each at a confidence of 95 %: "
         f"{found.distinguished:,} of {neighbours:,}."
     )
-    return evolve(found, notes=(told,))
+    return evolve(found, notes=(note,))

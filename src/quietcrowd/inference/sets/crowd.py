@@ -337,9 +337,9 @@ def _learned_mistakes(
 ) -> Floats:
     if not asks_for_mistakes(state):
         return state.mistakes
-    told = tally.mistaken.T / mistake_unit(units)
-    every = np.diagonal(told)[:, np.newaxis]
-    holding = np.where(np.eye(distribution.labels, dtype=bool), 0.0, told)
+    mistakes = tally.mistaken.T / mistake_unit(units)
+    every = np.diagonal(mistakes)[:, np.newaxis]
+    holding = np.where(np.eye(distribution.labels, dtype=bool), 0.0, mistakes)
     expected = state.mistakes * (every + float(distribution.ratio - 1) * holding)
     return normalised(expected + prior)
 

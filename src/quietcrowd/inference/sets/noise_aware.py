@@ -19,7 +19,7 @@ from quietcrowd.inference.labels.crowd import ACCURACIES
 from quietcrowd.inference.labels.crowd_model import CrowdModel, compared_in
 from quietcrowd.inference.labels.flags import honest_flags
 from quietcrowd.inference.labels.reports import CrowdUnits
-from quietcrowd.inference.labels.truth_map import TOLD_ONE
+from quietcrowd.inference.labels.truth_map import DERIVATIVE_ONE
 from quietcrowd.inference.model import Extension
 from quietcrowd.inference.partition import Partition
 from quietcrowd.inference.sets.crowd import (
@@ -107,7 +107,7 @@ class SetModel(CrowdModel[SetState, SetTally]):
             state.truth_map.arguments(labels),
             self.unit,
             self.mistake_unit,
-            TOLD_ONE,
+            DERIVATIVE_ONE,
             self.shares,
             self.method.random_state,
             (

@@ -178,10 +178,10 @@ def _require_bounded(assumption: CrowdAssumption, sizes: Sequence[CrowdSize], ce
 
 
 def _document(found: CampaignPlan) -> dict[str, Any]:
-    told = found.to_dict()
-    del told["meeting"]
-    told["rows"] = [_row(row, meets=row in found.meeting) for row in found.rows]
-    return told
+    document = found.to_dict()
+    del document["meeting"]
+    document["rows"] = [_row(row, meets=row in found.meeting) for row in found.rows]
+    return document
 
 
 def _row(row: PlanRow, *, meets: bool) -> dict[str, Any]:

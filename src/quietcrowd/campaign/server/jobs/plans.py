@@ -133,5 +133,5 @@ def _plan_in(answer: str) -> dict[str, Any]:
         raise broken_rule(pointer, "plan", message)
     if "plan" not in found:
         raise _PlanningError(found["failed"])
-    told: dict[str, Any] = found["plan"]
-    return told
+    plan: dict[str, Any] = found["plan"]
+    return plan
