@@ -28,10 +28,11 @@ All reports of a worker fit into one upload (5,000 are at most 0.8 MB), so that 
 order of uploads reveal nothing."""
 
 MAX_TASKS = 20_000  # most tasks of a campaign, because a worker reads all of them at once
-DECIDED_FROM = 0.9
+DECIDED_FROM = 0.8
 """Least confidence of a decided truth; a tied label is never decided.
 
-Pages, exports and commands call other labels undecided."""
+Pages, exports and commands call other labels undecided. With two labels and no known truths,
+`NoiseAware` is at most about 87 % sure, because most workers may share an error."""
 
 MAX_COMPLETION_CODE = 100  # most characters of a completion code
 MAX_ITERATIONS = 10_000  # most iterations of a campaign's method

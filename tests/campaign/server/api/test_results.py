@@ -270,10 +270,10 @@ def test_a_label_is_decided_from_a_confidence_on_unless_it_is_tied(desk):
     found = desk.client.get(f"/campaigns/{campaign}/results").json()
     page = desk.client.get(f"/campaigns/{campaign}/results/truths").json()["items"]
     assert page == found["truths"]
-    assert found["decided_from"] == 0.9
-    assert desk.client.get(f"/campaigns/{campaign}/results/head").json()["decided_from"] == 0.9
+    assert found["decided_from"] == 0.8
+    assert desk.client.get(f"/campaigns/{campaign}/results/head").json()["decided_from"] == 0.8
     for row in page:
-        is_sure = row["confidence"] >= 0.9 and not row["tied"]
+        is_sure = row["confidence"] >= 0.8 and not row["tied"]
         assert row["decided"] == is_sure
     numbers = questions_of(desk, MECHANISMS["laplace"])
     rows = desk.client.get(f"/campaigns/{numbers}/results/truths").json()["items"]
