@@ -55,7 +55,7 @@ __all__ = [
 
 @cache
 def _sentences() -> dict[str, str]:
-    import tomllib  # only if there is something to say
+    import tomllib  # only if there is an error
 
     return {
         f"{path.stem}.{kind}": sentence

@@ -141,7 +141,7 @@ def learn_histogram(one: Floats, other: Floats) -> Score:
     """Return a score, the log ratio of the frequencies of a worker's bin in `one` and `other`.
 
     Both have shape (workers, numbers). A value that is frequent, or far more frequent on one side,
-    has a separate bin; the others share bins between quantiles. A missing number has a bin as well.
+    has a separate bin; the others share bins between quantiles. Missing numbers have a bin.
 
     Examples
     --------

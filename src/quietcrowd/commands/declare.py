@@ -69,7 +69,7 @@ def given_options(command: Any, names: Iterable[str]) -> list[str]:
 def command_line(command: Any, name: str, **changed: Any) -> str:
     """Return the line of a shell that runs a command again with `changed` fields, without a key."""
     words: list[str] = ["quietcrowd", *name.split()]
-    last: list[str] = []  # what looks like an option, after --
+    last: list[str] = []  # arguments that look like options come after --
     own = inspect.get_annotations(type(command))
     order = sorted(fields(type(command)), key=lambda one: one.name not in own)
     for one in order:  # the command's own fields before those of its bases

@@ -36,7 +36,7 @@ def draw_assignment(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return the number of answers to each task, and the workers who give them, task by task.
 
-    With `per_worker`, every worker gives as many answers, and `per_task` is ignored.
+    With `per_worker`, every worker gives this number of answers, and `per_task` is ignored.
     """
     if per_worker is not None:
         check_whole("answers_per_worker", per_worker, 1)

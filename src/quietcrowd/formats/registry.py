@@ -186,7 +186,7 @@ def check_target(path: Path, file_format: str | None = None) -> None:
     installed.
     """
     if path.is_dir():
-        files.check_folder(path)  # which says so
+        files.check_folder(path)  # raises the error
     if file_format is None:
         _check_is_table(path)
     kind = find_format(path, file_format)

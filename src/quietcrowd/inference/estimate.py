@@ -105,12 +105,12 @@ class TruthEstimate(ABC, Generic[FrameT_co]):
 
     @property
     def truths(self) -> FrameT_co:
-        """Dataframe of the tasks; the subclass says which columns."""
+        """Dataframe of the tasks; the subclass defines the columns."""
         return cast("FrameT_co", self.truths_as(self.backend))
 
     @property
     def workers(self) -> FrameT_co:
-        """Dataframe of the workers; the subclass says which columns."""
+        """Dataframe of the workers; the subclass defines the columns."""
         return cast("FrameT_co", self.workers_as(self.backend))
 
     @overload

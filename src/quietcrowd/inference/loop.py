@@ -117,7 +117,7 @@ def iterate(
     save: Callable[[LoopProgress], None] | None = None,
     update: Callable[[Any, Any], tuple[Any, float]] | None = None,
 ) -> LoopProgress:
-    """Sweep and update in turn until the objective converges.
+    """Alternate sweeps and updates until the objective converges.
 
     A saved `progress` continues as if the loop had never stopped. `save` gets it after every
     update; `update` replaces ``model.update``.

@@ -19,7 +19,7 @@ class State(ABC):
 
     @abstractmethod
     def take(self, positions: npt.NDArray[np.intp]) -> Self:
-        """Return the state of the workers at these positions; -1 stands for a new worker."""
+        """Return the state of the workers at these positions; -1 is a new worker."""
 
 
 def known_or_median(

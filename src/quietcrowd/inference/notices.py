@@ -70,7 +70,7 @@ def report_warnings(
 def signal_warnings(
     model: Model[Any, Any, Any], mechanism: Any, tally: Any, state: Any, scatter: Scatter
 ) -> Iterator[Warning]:
-    """Yield the warnings of a model after the last pass, unless `report_warnings` said them."""
+    """Yield the warnings of a model after the last pass, except those of `report_warnings`."""
     if mechanism is None or not mechanism.is_uninformative:
         yield from model.warnings(tally, state, scatter)
 

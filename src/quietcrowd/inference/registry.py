@@ -143,8 +143,8 @@ def fit(data: Any, *, gold: Any = None, n_jobs: int | None = None) -> TruthEstim
 
     That is `NoiseAware` for labels, and for reports whose noise it models: of all methods it has
     the smallest mean error on real data sets (``docs/truth-under-noise.md``). Non-private numbers
-    are read by `WeightedMean`. ``estimate.method`` is the method, and ``estimate.notes`` say when
-    another one may be better.
+    are read by `WeightedMean`. ``estimate.method`` is the method, and ``estimate.notes`` explain
+    when another one may be better.
 
     Parameters, results and exceptions are those of `FittingMethod.fit`. In a frame strings and
     whole numbers are labels, and floats are numbers.

@@ -331,7 +331,7 @@ def _roughly(case: Case) -> Case:
 
 
 def _exactly(found: Found, case: Case) -> Found:
-    """Simulate again with as many crowds as a campaign, if a search simulated fewer."""
+    """Simulate again with the number of crowds of a campaign, if a search simulated fewer."""
     if found.case.crowds == case.crowds:
         return found
     again = evolve(found.case, draws=case.draws)

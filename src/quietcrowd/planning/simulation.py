@@ -91,10 +91,10 @@ def simulated_size(
 ) -> CrowdSize:
     """Return the size of the crowd that is simulated instead of a large one.
 
-    Tasks have as many answers. Workers with more than 200 answers give fewer. If that is not
-    enough, there are fewer workers. `most_tasks` is by default 1,000 for labels, 200 for numbers,
-    and smaller if a crowd would have more than 100,000 answers. It is exceeded if a worker answers
-    more than half of the tasks, or fewer than 20 workers would remain.
+    The number of answers per task is the same. Workers with more than 200 answers give fewer, and
+    if that is not enough, there are fewer workers. `most_tasks` is by default 1,000 for labels, 200
+    for numbers, and smaller if a crowd would have more than 100,000 answers. It is exceeded if a
+    worker answers more than half of the tasks, or fewer than 20 workers would remain.
     """
     most = _most_tasks(assumption) if most_tasks is None else most_tasks
     check_whole("most_tasks", most, 1)

@@ -135,7 +135,7 @@ class CampaignFolder:
         return self._member(_CREDENTIAL)
 
     def candidate(self) -> Membership | None:
-        """Return a membership that a server may have let in, without having answered yet."""
+        """Return a membership that a server may have admitted, without a response yet."""
         return self._member(_CANDIDATE)
 
     def enter(
@@ -168,7 +168,7 @@ class CampaignFolder:
         return entered
 
     def accept(self, member: Membership) -> bool:
-        """Let a candidate that the server let in take the place; return whether that is new."""
+        """Activate a candidate that the server admitted; return whether that is new."""
         if member == self.membership():
             return False
         self.forget_noise()
@@ -177,7 +177,7 @@ class CampaignFolder:
         return True
 
     def reject(self, member: Membership) -> None:
-        """Destroy a candidate that the server did not let in."""
+        """Destroy a candidate that the server did not admit."""
         if member == self.candidate():
             self._wipe(_CANDIDATE)
 

@@ -230,7 +230,7 @@ def erase_participant(
 
 @frozen(kw_only=True)
 class _Nobody:
-    """A random stand-in for a nonexistent worker."""
+    """Random substitute for a nonexistent worker."""
 
     campaign_id: bytes
     id: bytes = field(factory=new_id)

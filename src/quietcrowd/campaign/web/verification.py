@@ -85,7 +85,7 @@ def verify_server(
         expected[_SAVED] = saved
     local = server.startswith("http:")
     with httpx.Client(
-        headers={"Accept-Encoding": "gzip"},  # what browsers get
+        headers={"Accept-Encoding": "gzip"},  # as browsers send it
         timeout=TIMEOUT,
         verify=not local,
         trust_env=not local,

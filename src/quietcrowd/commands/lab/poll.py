@@ -264,7 +264,7 @@ class Overlap:
     """Overlap of an output with outputs published before.
 
     `published` of the reports are in earlier outputs and `new` ones in none. `outputs` counts the
-    earlier outputs with some of them, and `same` tells whether one has exactly these reports.
+    earlier outputs with some of them, and `same` is True if one has exactly these reports.
     `smallest` is the size of the smallest group whose counts follow from all outputs together. A
     report is in one group, so its loss is at most that of an output of this group.
     """

@@ -1,6 +1,6 @@
 """Accuracy of each worker, with an interval, estimated in the same way for every label method.
 
-Each report is compared with what all others say about its task, and the distribution of accuracies
+Each report is compared with all other reports about its task, and the distribution of accuracies
 in the crowd is learned from all workers. Derivation and checks: ``docs/theory/workers-quality.md``.
 """
 

@@ -121,7 +121,7 @@ class CrowdModel(CategoricalModel[Any, StateT, TallyT], LearningModel[Any, State
         return KnownTally.empty(len(learned.truth_map.slopes), len(learned.truth_map.tilt))
 
     def mapped(self, state: StateT, known: KnownTally, logs: Floats | None = None) -> StateT:
-        """Return the state with the map that known truths tell, by default those of all labels."""
+        """Return the state with the map from known truths, by default those of all labels."""
         learned: Any = state
         if self.method.shared_errors != LEARN:
             return state

@@ -81,7 +81,7 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
 
     @override
     def start_from(self, state: CrowdState, earlier: Any) -> CrowdState:
-        """Keep the workers; the sources begin anew, since other groups may have been found."""
+        """Keep the workers; reset the sources, since other groups may have been found."""
         state = super().start_from(state, earlier)
         return self._with_sources(evolve(state, sources=state.sources[:0]), 0)
 

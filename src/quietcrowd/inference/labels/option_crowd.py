@@ -1,8 +1,8 @@
 """`NoiseAware` for tasks with options: one crowd of workers, and a block of labels per group.
 
 A label of the crowd's model is a position among a number of options, such as the first of three.
-Each group of tasks with equally many options has its own block: its frequencies of truths, its
-mistakes and its channel. Evidence of all groups tells the community of a worker.
+Each group of tasks with the same number of options has a block: frequencies of truths, mistakes and
+a channel. The community of a worker is estimated from all groups.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ class OptionGroups:
 
     @cached_property
     def tasks(self) -> npt.NDArray[np.intp]:
-        """Positions of the tasks of all groups in turn."""
+        """Positions of the tasks, group by group."""
         return np.concatenate([group.tasks for group in self.groups])
 
     @cached_property

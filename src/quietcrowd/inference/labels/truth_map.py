@@ -31,9 +31,9 @@ WORTH = 12.0
 """Number of known truths that the prior is worth."""
 
 USUAL_ANSWERS, LOG_SPREAD, FEW_ANSWERS = 8.0, 0.9, 4.0
-"""The prior of the slope is lognormal. Its median is 1 up to so many answers per task, and falls
-with the square root of a larger number. Its spread is smaller with few answers, because noise is
-known and so not overrated."""
+"""The prior of the slope is lognormal. Its median is 1 for up to `USUAL_ANSWERS` answers per task,
+and falls with the square root of a larger number. Its logarithm has a smaller standard deviation
+with few answers, because the noise is known and so not overrated."""
 
 MOST_TILTED = 16
 """Largest number of labels with a tilt of log-odds."""
@@ -75,7 +75,7 @@ class KnownTally(Tally):
 
     @classmethod
     def empty(cls, slopes: int, tilts: int) -> Self:
-        """Return an empty tally, for as many labels as there are tilts."""
+        """Return an empty tally; each label has a tilt."""
         tilted = slopes if tilts else 0
         return cls(
             straight=np.zeros((slopes, BINS), np.int64),

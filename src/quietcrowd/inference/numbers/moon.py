@@ -348,9 +348,9 @@ class MOON(NumericMethod):
     weighted mean. ``workers`` has a column ``error_sd``. For non-private answers all variants are
     ``"quadratic"``.
 
-    A `NoSignalWarning` says that the noise hides how the truths differ; without a prior of the
-    truths the error is then much larger. A `NoiseIgnoredWarning` says that unanswered tasks are
-    reported too: what was filled in counts as an answer, and biases the truths.
+    A `NoSignalWarning` reports that the noise hides how the truths differ; without a prior of the
+    truths the error is then much larger. A `NoiseIgnoredWarning` reports that
+    values filled in for unanswered tasks count as answers, and bias the truths.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 """Journal of withdrawals and ended campaigns, outside of the database so that no copy undoes it.
 
-An entry is on the disk before the transaction that deletes commits. So a worker who was told that
-all data is deleted does not return with a copy. If the transaction of a withdrawal does not commit,
-the next server that starts repeats it. The entry of a campaign, or of a replaced link, is reverted:
-see `campaigns` and `participants`.
+An entry is on the disk before the transaction that deletes commits. So a worker whose deletion the
+server has confirmed does not return with a copy. If the transaction of a withdrawal does not
+commit, the next server that starts repeats it. The entry of a campaign, or of a replaced link, is
+reverted: see `campaigns` and `participants`.
 
 Entries have no time and no names. They contain *traces*, hashes of ids, which only someone with the
 ids can look up, and are ordered by these. Entries of workers are deleted when their campaign is
