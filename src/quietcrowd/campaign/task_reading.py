@@ -115,7 +115,7 @@ def _about_names(rows: Sequence[TaskRow]) -> list[str]:
     names = [row.name for row in rows if row.name is not None]
     found = []
     if len(names) < len(rows):
-        found.append(f"{len(rows) - len(names):,} tasks have no name, and are numbered.")
+        found.append(f"{len(rows) - len(names):,} without a name are numbered.")
     if len(set(names)) < len(names):
         found.append("Several tasks have the same name. Give each its own, or remove the others.")
     return found

@@ -241,7 +241,7 @@ class RequesterInBrowser(Person):
         """Wait for the list, or for a campaign and the first look at its results."""
         self.page.get_by_role("heading", level=1, name=_ARRIVED).wait_for()
         if self.title == "Results":
-            self.page.get_by_text("live", exact=True).wait_for()
+            self.page.get_by_text("up to date", exact=True).wait_for()
         return self
 
     def look_again(self):
@@ -252,7 +252,7 @@ class RequesterInBrowser(Person):
         for _ in range(2):
             self.page.locator("#connection").evaluate("(told) => void (told.textContent = '')")
             self.page.clock.fast_forward(3_500)
-            self.page.get_by_text("live", exact=True).wait_for()
+            self.page.get_by_text("up to date", exact=True).wait_for()
 
     def count(self, name):
         """Return one of the numbers below the title."""

@@ -687,8 +687,8 @@ def walk(page):  # noqa: PLR0915
     arrive(page, "Sent. Thank you!")
     page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
     yield "receipt"
-    press(page, "Delete everything from this device")
-    arrive(page, "Delete everything from this device")
+    press(page, "Delete this site's data from this device")
+    arrive(page, "Delete this site's data from this device")
     yield "forget"
     press(page, "Keep it")
     arrive(page, "Sent. Thank you!")
@@ -852,7 +852,7 @@ def test_answers_are_not_lost_on_the_way(browser):
     ("leave", "stay"),
     [
         ("Withdraw", "Do not withdraw"),
-        nightly("Delete everything from this device", "Keep it"),
+        nightly("Delete this site's data from this device", "Keep it"),
     ],
 )
 def test_who_stays_comes_back_to_the_answers(browser, leave, stay):
@@ -1113,8 +1113,8 @@ def test_a_key_withdraws_from_another_device(browser):
 def test_a_device_forgets(browser):
     with screens(browser, given(state="joined")) as page:
         press(page, "That was not me")
-        press(page, "Delete everything from this device")
-        arrive(page, "Delete everything from this device")
+        press(page, "Delete this site's data from this device")
+        arrive(page, "Delete this site's data from this device")
         assert "starts again from 0" in page.locator("main").inner_text()
         press(page, "Delete everything")
         arrive(page, "Everything is deleted from this device")

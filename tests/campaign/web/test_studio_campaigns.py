@@ -102,7 +102,7 @@ def make_links(requester):
     """Make links, print them, and return them from the saved file."""
     page = requester.page
     assert page.get_by_role("button", name="Make links").is_disabled()
-    requester.press("For a trial on this computer, make them all the same")
+    requester.press("For a trial on this computer, make them anyway")
     fill(requester, "How many", "12")
     requester.press("Make links")
     page.get_by_text("12 links made. Save or print them now").wait_for()

@@ -79,7 +79,7 @@ def campaigns(requester, desk):
     page.get_by_text("Is it 1?").wait_for()
     yield "truths"
     requester.go("Invite", "Invite people")
-    requester.press("For a trial on this computer, make them all the same")
+    requester.press("For a trial on this computer, make them anyway")
     requester.press("Make links")
     page.locator("#sheet-shown svg").first.wait_for()
     page.get_by_text("Revoke or replace links").click()

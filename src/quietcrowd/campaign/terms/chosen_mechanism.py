@@ -30,10 +30,9 @@ _BINARY = (
     "With two possible answers, a device sends the answer or, at random, the other one. No "
     "mechanism is more accurate at the same privacy loss."
 )
-_LABELS = "It is the default for labels: a device sends the answer or, at random, another one."
+_LABELS = "By default, a device sends the answer or, at random, another one."
 _NUMBERS = (
-    "It is the default for numbers: a device adds random noise, and sends nothing for a question "
-    "without an answer."
+    "By default, a device adds random noise, and sends nothing for a question without an answer."
 )
 
 

@@ -29,7 +29,7 @@ export function act(app) {
   };
   return {
     ...{ open: isOpen, buttons, truths: goal !== "shares" },
-    waiting: least > 1 && isOpen ? `Up to ${count(least - 1)} who wait for a release are never shown.` : "",
+    waiting: least > 1 && isOpen ? `Up to ${count(least - 1)} people who have sent but are not shown yet never will be.` : "",
     kept: days === null ? "" : `The server deletes all data of people ${count(days)} days after the closing.`,
     later: isOpen && least > 1 ? "Reports are available after the campaign closes." : "",
     day: day ?? "",

@@ -41,7 +41,7 @@ export async function eraseWorker(app, worker) {
 /** Close a campaign: nobody can join or send from then on. */
 export async function closeCampaign(app) {
   const { at_least: least, title, retention_days: days } = app.campaign;
-  const waiting = least > 1 ? ` Up to ${count(least - 1)} who wait for a release are never shown.` : "";
+  const waiting = least > 1 ? ` Up to ${count(least - 1)} people who have sent but are not shown yet never will be.` : "";
   const deleted = days === null ? "" : ` All data of people is deleted ${count(days)} days later.`;
   const question = {
     heading: "Close the campaign?",

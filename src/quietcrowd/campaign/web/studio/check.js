@@ -12,6 +12,7 @@ const STEP_OF = {
   ...{ title: "questions", goal: "questions", tasks: "questions", domain: "questions", images: "questions" },
   ...{ total_epsilon: "people", answers_per_participant: "people", allotment: "people", mechanism_name: "people" },
 };
+const NAMES = { requester: "who asks", purpose: "what for" };
 
 /** The screen of the last step. */
 export async function check(app) {
@@ -75,8 +76,8 @@ function rowsOf({ campaign, goal }) {
     ["Closes", closing(campaign), "asker"],
     ["Reports are shown of", together(campaign), "asker"],
     ["Data of people", `deleted ${counted(campaign.retention_days, "day")} after closing`, "asker"],
-    ["Requester", [campaign.requester, campaign.contact].filter(Boolean).join(", ") || "not stated", "asker"],
-    ["Purpose", campaign.purpose || "not stated", "asker"],
+    ["Who asks", [campaign.requester, campaign.contact].filter(Boolean).join(", ") || "not stated", "asker"],
+    ["What for", campaign.purpose || "not stated", "asker"],
   ];
 }
 
@@ -86,6 +87,6 @@ function row([name, text, step]) {
 
 function problem({ field, message }) {
   const step = STEP_OF[field] ?? "asker";
-  const name = field.replaceAll("_", " ").replace("tasks", "questions").replace("participant", "person");
+  const name = (NAMES[field] ?? field).replaceAll("_", " ").replace("tasks", "questions").replace("participant", "person");
   return element("li", {}, `${sentence(`${name}: ${message}`)} `, element("a", { href: `#${step}` }, "Change it"));
 }

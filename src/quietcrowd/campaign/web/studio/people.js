@@ -139,6 +139,7 @@ class Forecast {
   }
 
   #tell(standing, heading, text) {
+    byId("ways").replaceChildren();
     byId("verdict").className = `verdict stack ${standing}`;
     say(byId("verdict-title"), heading);
     say(byId("verdict-text"), text);

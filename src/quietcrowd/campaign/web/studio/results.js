@@ -32,7 +32,7 @@ export function results(app) {
     const areHeldBack = campaign.state === "open" && campaign.at_least > 1;
     offerDownloads(buttons, hasResults, areHeldBack);
     say(byId("downloads-later"), areHeldBack ? "Reports are available after the campaign closes." : "");
-    say(byId("connection"), "live");
+    say(byId("connection"), "up to date");
   };
   return {
     ...{ buttons, poll, ready: view.ready, view: view.parts, print: () => window.print() },

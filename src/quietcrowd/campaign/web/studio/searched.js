@@ -44,7 +44,7 @@ export class SearchedList {
     this.#left = Math.max(0, found.length - this.#shown);
     this.#more.hidden = this.#left === 0 && complete;
     const next = Math.min(this.#left, this.#further);
-    say(this.#more, next ? `Show ${count(next)} more of ${count(this.#left)}` : "Load more");
+    say(this.#more, next === this.#left ? `Show the other ${count(next)}` : `Show ${count(next)} more of ${count(this.#left)}`);
     return found.slice(0, this.#shown);
   }
 

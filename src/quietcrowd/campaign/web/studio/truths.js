@@ -108,7 +108,7 @@ export class Truths {
   #note(results, loaded, labels) {
     const { size } = this.#questions.known;
     const before = size ? ` ${count(size)} known beforehand.` : "";
-    const found = `${count(results.truths)} questions, inferred by ${results.method.method}.${before}${partly(loaded)}`;
+    const found = `${count(results.truths)} questions. Method: ${results.method.method}.${before}${partly(loaded)}`;
     if (!labels) {
       return `${found} Standard errors include the noise, but no bias.`;
     }
