@@ -163,6 +163,7 @@ void estimate_accuracies(Array<const i64, 3> histograms, Array<const double> nod
 //   crowd       state of all workers
 //   one         what a log-probability of 1.0 is stored as in log_odds and votes
 //   worker_unit, report_unit, evidence_unit  representation of 1 in sums
+//   all_rows    whether tables of more than 16 labels are filled in for reports that a worker has not given
 //   log_odds    as long as counts: the expected logarithm of the probability of each report; the vote of a
 //               report that the worker has not given
 //   votes       the same: the logarithm of its expected value
@@ -171,8 +172,8 @@ void estimate_accuracies(Array<const i64, 3> histograms, Array<const double> nod
 //   mistaken    at [part of wrong answers, channel, report, label], to which expected reports that are wrong
 //               answers are added, and then nothing but the sums of accuracies is filled in; or empty
 i64 weigh_workers(Array<const i64> members, Array<const i64> counts, double count_unit, const Crowd& crowd, double one,
-                  double worker_unit, double report_unit, double evidence_unit, Array<i32> log_odds, Array<i32> votes,
-                  Array<double> constancy, const CrowdSums& sums, Array<i64, 4> mistaken);
+                  double worker_unit, double report_unit, double evidence_unit, bool all_rows, Array<i32> log_odds,
+                  Array<i32> votes, Array<double> constancy, const CrowdSums& sums, Array<i64, 4> mistaken);
 
 // Scales votes at [worker, report, label] that differ more from label to label than a report permits.
 //   most  per worker: how far apart the votes of a report may lie, at least 0

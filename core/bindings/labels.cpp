@@ -30,7 +30,7 @@ void define_labels(nb::module_& m) {
     QC_DEFINE(add_crowd_counts, "histograms"_a, "logs"_a, "log_weights"_a, "crowd"_a, "sums"_a);
     QC_DEFINE(estimate_accuracies, "histograms"_a, "nodes"_a, "log_weights"_a, "crowd"_a, "tail"_a, "found"_a);
     QC_DEFINE(weigh_workers, "members"_a, "counts"_a, "count_unit"_a, "crowd"_a, "one"_a, "worker_unit"_a,
-              "report_unit"_a, "evidence_unit"_a, "log_odds"_a, "votes"_a, "constancy"_a, "sums"_a, "mistaken"_a);
+              "report_unit"_a, "evidence_unit"_a, "all_rows"_a, "log_odds"_a, "votes"_a, "constancy"_a, "sums"_a, "mistaken"_a);
     QC_DEFINE(bound_votes, "votes"_a, "most"_a);
     QC_DEFINE(weigh_set_workers, "counts"_a, "held"_a, "answers"_a, "bases"_a, "count_unit"_a, "communities"_a,
               "constants"_a, "accuracies"_a, "logs"_a, "grid"_a, "with_label"_a, "without"_a, "one"_a, "share_one"_a,

@@ -8,6 +8,7 @@ namespace QC_VARIANT {
 constexpr int B = WORKERS_ABREAST;
 constexpr i64 LABELS_ABREAST = 16;  // with more labels, labels are side by side, and absent reports are skipped
 constexpr double LEAST = 1e-27;     // probability of a report
+constexpr double NEGLIGIBLE = 1e-60;  // a chance so small changes no bit of a probability of at least LEAST
 
 static void check_crowd_of_labels(const Crowd& crowd, const CrowdSums& sums, Array<i64, 4> mistaken) {
     for (int d = 0; d < 4; d++)
@@ -143,8 +144,8 @@ struct LabelCrowd {
                 }
             if (plain) weigh_answers();
             for (i64 channel = 0; channel < block.channels; channel++)
-                for (i64 place = 0; place < block.places; place++)
-                    for (i64 label = 0; label < labels; label++)
+                for (i64 label = 0; label < labels; label++)
+                    for (i64 place = 0; place < block.places; place++)
                         block.likely_at(channel, label)[place * B + lane] = likely[channel * size + place * labels + label];
         }
         for (i64 channel = 0; channel < block.channels; channel++)
@@ -184,9 +185,9 @@ struct LabelCrowd {
         for (i64 label = 0; label < block.labels; label++) to[label] += x[label] * y[label];
     }
 
-    // Fills in the workers' tables. No sweep reads the log-odds of a report that a worker has not
-    // given: they are its votes.
-    template <class WorkerAt> QC_APART void fill_tables(WorkerAt worker_at, double one, i32* log_odds, i32* votes) {
+    // Fills in the workers' tables. No sweep reads the rows of a report that a worker has not given: its log-odds
+    // are its votes; unless `all_rows`, many labels leave them out.
+    template <class WorkerAt> QC_APART void fill_tables(WorkerAt worker_at, double one, bool all_rows, i32* log_odds, i32* votes) {
         if (many) {
             count_constant_answers();
             for (int lane = 0; lane < block.used; lane++) {
@@ -198,9 +199,11 @@ struct LabelCrowd {
             }
             for (i64 report = 0; report < block.reports; report++)
                 for (int lane = 0; lane < block.used; lane++) {
+                    const bool absent = given[report * B + lane] == 0.0;
+                    if (absent && !all_rows) continue;
                     const i64 first = (worker_at(lane) * block.reports + report) * block.labels;
                     fill_votes(lane, report, one, votes + first);
-                    if (given[report * B + lane] == 0.0)
+                    if (absent)
                         for (i64 label = 0; label < block.labels; label++) log_odds[first + label] = votes[first + label];
                 }
             return;
@@ -241,10 +244,11 @@ struct LabelCrowd {
     // Fills in what constant answers add to each report, at [worker, report].
     QC_FN void count_constant_answers() {
         for (i64 i = 0; i < block.reports * B; i++) always[i] = always_log[i] = 0.0;
-        for (i64 channel = 0; channel < block.channels; channel++)
-            for (i64 label = 0; label < block.labels; label++)
-                for (int lane = 0; lane < block.used; lane++) {
+        for (int lane = 0; lane < block.used; lane++)
+            for (i64 channel = 0; channel < block.channels; channel++)
+                for (i64 label = 0; label < block.labels; label++) {
                     const double chance = block.chance(channel, block.communities + label)[lane];
+                    if (chance < NEGLIGIBLE) continue;
                     add_times(always + lane * block.reports, crowd.constant_distributions[channel][label].data, chance, block.reports);
                     add_times(always_log + lane * block.reports, constant_logs_of(channel, label), chance, block.reports);
                 }
@@ -277,8 +281,8 @@ struct LabelCrowd {
     QC_FN double* mixed_of(int lane) const { return mixed + lane * block.channels * parts * block.labels; }
     QC_FN void read_accuracies(int lane) {
         for (i64 channel = 0; channel < block.channels; channel++)
-            for (i64 place = 0; place < block.places; place++)
-                for (i64 label = 0; label < block.labels; label++)
+            for (i64 label = 0; label < block.labels; label++)
+                for (i64 place = 0; place < block.places; place++)
                     likely[channel * row_size + place * block.labels + label] =
                         block.likely_at(channel, label)[place * B + lane];
     }
@@ -318,8 +322,10 @@ struct LabelCrowd {
             read_accuracies(lane);
             if (plain) expect_answers();
             for (i64 report = 0; report < block.reports; report++)
-                if (read_record(counts + (worker_at(lane) * block.reports + report) * block.labels, inverse))
+                if (given[report * B + lane] != 0.0) {
+                    read_record(counts + (worker_at(lane) * block.reports + report) * block.labels, inverse);
                     count_mistakes_of(report, unit);
+                }
         }
         for (i64 which = 0; !many && which < parts - 1; which++)
             for (i64 channel = 0; channel < block.channels; channel++)
@@ -375,8 +381,8 @@ struct LabelCrowd {
 };
 
 i64 weigh_workers(Array<const i64> members, Array<const i64> counts, double count_unit, const Crowd& crowd, double one,
-                  double worker_unit, double report_unit, double evidence_unit, Array<i32> log_odds, Array<i32> votes,
-                  Array<double> constancy, const CrowdSums& sums, Array<i64, 4> mistaken) {
+                  double worker_unit, double report_unit, double evidence_unit, bool all_rows, Array<i32> log_odds,
+                  Array<i32> votes, Array<double> constancy, const CrowdSums& sums, Array<i64, 4> mistaken) {
     check_crowd_of_labels(crowd, sums, mistaken);
     const i64 cells = crowd.parts.shape[2] * crowd.parts.shape[3];
     require(counts.size() % cells == 0 && counts.size() / cells == constancy.size() && log_odds.size() == counts.size() &&
@@ -398,7 +404,7 @@ i64 weigh_workers(Array<const i64> members, Array<const i64> counts, double coun
             all.count_mistakes(worker_at, counts.data, inverse, report_unit);
             continue;
         }
-        all.fill_tables(worker_at, one, log_odds.data, votes.data);
+        all.fill_tables(worker_at, one, all_rows, log_odds.data, votes.data);
         block.count_kinds(worker_unit, sums);
         for (int lane = 0; lane < used; lane++) {
             climbed = add(climbed, to_integer(block.best[lane] * evidence_unit));

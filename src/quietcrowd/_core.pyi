@@ -160,6 +160,7 @@ def weigh_workers(
     worker_unit: float,
     report_unit: float,
     evidence_unit: float,
+    all_rows: bool,
     log_odds: numpy.typing.NDArray[numpy.int32],
     votes: numpy.typing.NDArray[numpy.int32],
     constancy: numpy.typing.NDArray[numpy.float64],

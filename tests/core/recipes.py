@@ -116,7 +116,8 @@ def weigh_workers(rng):
     crowd = test_label_crowd.draw_crowd(rng, channels, labels, places, reports, communities)
     counts = test_label_crowd.draw_counts(rng, workers, reports, labels)
     members = rng.permutation(workers)
-    return test_label_crowd.arguments_of(members, counts, crowd, bool(rng.integers(2)))
+    asked, all_rows = map(bool, rng.integers(2, size=2))
+    return test_label_crowd.arguments_of(members, counts, crowd, asked, all_rows=all_rows)
 
 
 @recipe

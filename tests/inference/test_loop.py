@@ -59,6 +59,22 @@ def test_it_stops_at_the_limit_and_says_so():
     assert (result.n_iter, result.converged) == (1, False)
 
 
+@pytest.mark.parametrize("max_iter", [2, 50])
+def test_the_last_state_alone_is_completed(max_iter):
+    class Completing(WeightedVoteModel):
+        def completed(self, state, tally, earlier):
+            completed.append((state, self.update(tally, earlier)[0]))
+            return state
+
+    completed, saved = [], []
+    model = Completing(method=WeightedVote(max_iter=max_iter), summary=SUMMARY)
+    result = run_loop(model, [Partition.of(CROWD.answers)], save=saved.append)
+    assert result.converged == (max_iter == 50)
+    assert len(completed) == 1
+    assert completed[0][0] is result.state is saved[-1].state
+    assert np.array_equal(completed[0][1].weights, result.state.weights)
+
+
 def test_estimates_belong_to_the_last_state():
     limited = loop(WeightedVote(max_iter=3))
     model = bound(WeightedVote(max_iter=3))

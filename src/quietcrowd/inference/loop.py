@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Self
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from quietcrowd.inference.model import LearningModel, Model, State, add_up
 from quietcrowd.inference.partition import Partition
@@ -47,6 +47,10 @@ class LoopProgress:
         if len(self.history) < 2:
             return False
         return bool(abs(self.history[-1] - self.history[-2]) <= model.method.tol)
+
+    def ended(self, model: AnyModel) -> bool:
+        """Return whether the loop stops here, converged or not."""
+        return self.converged(model) or len(self.history) == model.method.max_iter
 
 
 @frozen(kw_only=True, eq=False)
@@ -122,17 +126,19 @@ def iterate(
     A saved `progress` continues as if the loop had never stopped. `save` gets it after every
     update; `update` replaces ``model.update``.
     """
-    while isinstance(model, LearningModel) and not progress.converged(model):
-        if len(progress.history) == model.method.max_iter:
-            break
+    while isinstance(model, LearningModel) and not progress.ended(model):
         tally = sweep_all(progress.state)
         if progress.state is None:
             progress = LoopProgress(state=model.first_state(tally))
             if progress.state is not None:
                 continue
         state, objective = (update or model.update)(tally, progress.state)
-        progress = LoopProgress(state=state, history=(*progress.history, objective))
-        del state, tally  # before the next ones are computed: they may be large
+        following = LoopProgress(state=state, history=(*progress.history, objective))
+        if following.ended(model):
+            state = model.completed(state, tally, progress.state)
+            following = evolve(following, state=state)
+        progress = following
+        del state, tally, following  # before the next ones are computed: they may be large
         if save is not None:
             save(progress)
     return progress

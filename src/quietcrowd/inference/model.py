@@ -174,6 +174,10 @@ class LearningModel(Model[MethodT, StateT, TallyT]):
     def update(self, tally: TallyT, state: StateT | None) -> tuple[StateT, float]:
         """Return the next state, and the objective per answer, on whose change the loop ends."""
 
+    def completed(self, state: StateT, tally: TallyT, earlier: StateT | None) -> StateT:  # noqa: ARG002
+        """Return the last state with all that no sweep reads; learned from these two."""
+        return state
+
     def update_partly(self, tally: TallyT, state: StateT | None) -> tuple[StateT, float]:
         """Update from a tally of which a part was made with an earlier state."""
         return self.update(tally, state)

@@ -239,6 +239,30 @@ def test_a_store_with_a_checkpoint_gives_the_bits_of_memory(name, tmp_path):
     assert whole.fit(reports, gold=gold).history == expected.history
 
 
+@pytest.mark.parametrize("name", ["plain", "one layer"])
+def test_of_many_labels_the_last_state_alone_has_the_reports_that_nobody_gave(name):
+    crowd = qc.make_crowd(
+        kind="guessing", tasks=60, workers=9, answers_per_task=4, labels=range(20), random_state=5
+    )
+    reports, method = reported(crowd, name), qc.NoiseAware(groups=False, max_iter=6, tol=0.0)
+    model, partition = prepared(reports, method)
+    given = np.zeros((10, 20), bool)
+    given[partition.worker_codes, partition.values] = True
+    assert not given[:-1].all()
+    saved = []
+    run_loop(model, [partition], save=saved.append)
+    for progress in saved[:-1]:
+        for table in (progress.state.log_odds, progress.state.votes):
+            assert table[given].any(axis=1).all()
+            assert not table[~given].any()
+    *_, before, last = (progress.state for progress in saved)
+    assert last.votes.any(axis=2).all()
+    np.testing.assert_array_equal(last.log_odds[~given], last.votes[~given])
+    updated, _ = model.update(model.sweep(partition, before, None), before)
+    np.testing.assert_array_equal(updated.log_odds[given], last.log_odds[given])
+    np.testing.assert_array_equal(updated.votes[given], last.votes[given])
+
+
 @pytest.mark.grid
 @pytest.mark.parametrize("prior", [None, {"a": 0.1, "b": 0.2, "c": 0.7}])
 @pytest.mark.parametrize("earlier", [None, {"a": 1.0}, {"a": 0.3, "b": 0.3, "c": 0.4}])

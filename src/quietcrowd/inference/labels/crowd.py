@@ -112,11 +112,12 @@ class CrowdState(State):
 
     The last entry of arrays over workers is that of an unknown one. `log_odds`, at [worker, report,
     label], are expected log-probabilities, and `votes` the logarithms of expected probabilities,
-    used by the last pass; both are in units of 2^-`FRACTION_BITS`. `constancy` is the probability
-    that a worker always gives one label. `log_priors` are expected log-frequencies of the truths,
-    in units of 2^-32, `guesses` frequencies of the answers. `mistakes`, at [opposed, truth,
-    answer], are the distributions of wrong answers of usual and of opposed workers. For the others
-    see `Crowd`.
+    used by the last pass; both are in units of 2^-`FRACTION_BITS`. With more than `MANY_LABELS`
+    labels they are 0 before the last update for reports that a worker has not given, and for an
+    unknown one. `constancy` is the probability that a worker always gives one label. `log_priors`
+    are expected log-frequencies of the truths, in units of 2^-32, `guesses` frequencies of the
+    answers. `mistakes`, at [opposed, truth, answer], are the distributions of wrong answers of
+    usual and of opposed workers. For the others see `Crowd`.
     `sources`, at [group, truth, answer], are Dirichlet counts of answers of the groups' sources.
     """
 
@@ -284,9 +285,12 @@ def _guesses(report_counts: npt.NDArray[np.int64], table: Floats) -> Floats:
     distribution = np.full(len(table), 1.0 / len(table))
     for _ in range(200):
         parts = distribution[:, np.newaxis] * table
-        distribution = normalised(
+        following = normalised(
             (parts / np.maximum(parts.sum(axis=0), LEAST)) @ report_counts + PRIOR_REPORTS
         )
+        if np.array_equal(following, distribution):  # without noise at once
+            break
+        distribution = following
     return distribution
 
 

@@ -100,12 +100,17 @@ def _weigh(
     count_unit: float,
     state: CrowdState,
     mistaken: npt.NDArray[np.int64] | None = None,
+    *,
+    all_rows: bool = True,
 ) -> _Learned:
-    """Weigh all workers; if `mistaken` is given, add only expected wrong answers to it, by kind."""
+    """Weigh all workers; if `mistaken` is given, add only expected wrong answers to it, by kind.
+
+    Unless `all_rows`, tables of many labels are 0 for reports that a worker has not given.
+    """
     labels = reports.labels
     shape = (reports.workers + 1, reports.reports, labels)
-    log_odds, votes = np.empty(shape, np.int32), np.empty(shape, np.int32)
-    constancy = np.empty(reports.workers + 1)
+    log_odds, votes = np.zeros((2, *shape), np.int32)
+    constancy = np.zeros(reports.workers + 1)
     sums, aside = CrowdSums.zeros(state), CrowdSums.zeros(state)
     nobody = np.zeros(labels * reports.reports, np.int64)
     evidence = 0
@@ -114,7 +119,7 @@ def _weigh(
         wrong = np.zeros((0, 0, 0, 0), np.int64) if mistaken is None else mistaken[kind]
         everybody = (reports.members[kind], counts.reshape(-1), slice(0, -1), sums)
         ends = [everybody]
-        if kind == reports.usual_kind and mistaken is None:
+        if kind == reports.usual_kind and mistaken is None and all_rows:
             ends.append((np.zeros(1, np.int64), nobody, slice(-1, None), aside))
         for members, given, where, total in ends:
             evidence += weigh_workers(
@@ -126,6 +131,7 @@ def _weigh(
                 reports.worker_unit,
                 reports.report_unit,
                 reports.evidence_unit,
+                all_rows,
                 log_odds[where].reshape(-1),
                 votes[where].reshape(-1),
                 constancy[where],
@@ -190,14 +196,23 @@ def _log_frequencies(classes: Floats) -> tuple[Floats, float]:
 
 
 def learn_crowd(
-    reports: WorkerReports, tally: CrowdTally, state: CrowdState, unit: float, frequencies: Any
+    reports: WorkerReports,
+    tally: CrowdTally,
+    state: CrowdState,
+    unit: float,
+    frequencies: Any,
+    *,
+    all_rows: bool = True,
 ) -> tuple[CrowdState, float]:
-    """Return the next state, and the objective, a lower bound of the log evidence."""
+    """Return the next state, and the objective, a lower bound of the log evidence.
+
+    Unless `all_rows`, tables of many labels are 0 for reports that a worker has not given.
+    """
     prior = PriorCounts.of(state.guesses, reports.blocks)
     if reports.labels > 2 and state.updates % MISTAKES_EVERY == 0:
         learned = _learned_mistakes(reports, tally.counts, unit, state, prior.mistakes)
         state = evolve(state, mistakes=learned)
-    seen = _weigh(reports, tally.counts, unit, state)
+    seen = _weigh(reports, tally.counts, unit, state, all_rows=all_rows)
     classes = tally.classes / unit
     if frequencies is None:
         log_priors, of_frequencies = log_frequencies(classes, reports.blocks)

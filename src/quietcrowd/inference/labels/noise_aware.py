@@ -17,6 +17,7 @@ from quietcrowd.inference.labels.accuracies import OwnVotes, no_histograms
 from quietcrowd.inference.labels.confusion import MOST_CELLS
 from quietcrowd.inference.labels.crowd import (
     FRACTION_BITS,
+    MANY_LABELS,
     CrowdState,
     CrowdTally,
     Grid,
@@ -270,14 +271,32 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
 
     @override
     def update(self, tally: CrowdTally, state: CrowdState | None) -> tuple[CrowdState, float]:
-        """Learn workers and crowd."""
+        """Learn workers and crowd; the next sweep reads no row of a report not given."""
+        return self.updated(tally, state, all_rows=self._few_labels)
+
+    @override
+    def completed(
+        self, state: CrowdState, tally: CrowdTally, earlier: CrowdState | None
+    ) -> CrowdState:
+        return state if self._few_labels else self.updated(tally, earlier, all_rows=True)[0]
+
+    @property
+    def _few_labels(self) -> bool:
+        return self.summary.labels <= MANY_LABELS
+
+    def updated(
+        self, tally: CrowdTally, state: CrowdState | None, *, all_rows: bool
+    ) -> tuple[CrowdState, float]:
+        """Update; unless `all_rows`, tables are 0 for reports that a worker has not given."""
         if state is None:
             state = self.first_state(tally)
         counted = tally
         if self.sources is not None:
             counts = np.where((self.sources.slot >= 0)[:, np.newaxis, np.newaxis], 0, tally.counts)
             counted = evolve(tally, counts=counts)
-        learned, bound = learn_crowd(self.reports, counted, state, self.unit, self.frequencies)
+        learned, bound = learn_crowd(
+            self.reports, counted, state, self.unit, self.frequencies, all_rows=all_rows
+        )
         if self.sources is not None:
             bound += tally.heard / HEARD_ONE - divergence(state.sources)
         learned = self._with_sources(learned, tally.sources / self.unit)

@@ -118,8 +118,8 @@ class OptionCrowdModel(OptionsModel[Any], LearningModel[Any, GroupState, GroupTa
     @override
     def update(self, tally: GroupTally, state: GroupState | None) -> tuple[GroupState, float]:
         """Learn workers and crowd from all groups."""
-        found, objective = self.crowd.update(
-            self._of_crowd(tally), None if state is None else state.crowd
+        found, objective = self.crowd.updated(
+            self._of_crowd(tally), None if state is None else state.crowd, all_rows=True
         )
         known = [part.known for part in tally.parts]
         logs = sum(
