@@ -60,18 +60,18 @@ def test_a_result_is_good_weak_or_useless(score, error, high, guess, standing):
         ),
         (
             {**FEW, "error": 0.2, "low": 0.0, "standing": "good"},
-            "Better than guessing",
+            "Probably better than guessing",
             "about 2 of 12 questions (20 %; 90 % interval: 0 to 61 %). Guessing: 46 %. This is "
-            "better than guessing, but so few questions leave much to chance.",
+            "probably better than guessing, but so few questions leave much to chance.",
         ),
         (
             {**FEW, "error": 0.03, "low": 0.0, "standing": "good"},
-            "Better than guessing",
+            "Probably better than guessing",
             "wrong for less than 1 of 12 questions (3 %; 90 % interval",
         ),
         (
             {"tasks": 1, "high": 1.0},
-            "Better than guessing",
+            "Probably better than guessing",
             "about 20 of 100 questions (90 % interval: 15 to 100)",
         ),
         (
@@ -104,26 +104,27 @@ def test_a_result_is_good_weak_or_useless(score, error, high, guess, standing):
         ),
         (
             {**SHARES, "error": 0.09},
-            "Precise",
-            "each share will be known to about ± 9 points (95 %). Not asking: ± 50 points. This is "
-            "precise.",
+            "Usable",
+            "each share will be known to about ± 9 points (95 %). Without answers: ± 50 points. "
+            "This is usable.",
         ),
-        ({**SHARES, "error": 0.004}, "Precise", "to about ± 0.4 points (95 %)."),
+        ({**SHARES, "error": 0.004}, "Usable", "to about ± 0.4 points (95 %)."),
         (
             {**SHARES, "error": 0.22, "standing": "weak"},
-            "Imprecise",
-            "to about ± 22 points (95 %). Not asking: ± 50 points. This is imprecise: more than "
+            "Rough",
+            "to about ± 22 points (95 %). Without answers: ± 50 points. This is rough: more than "
             "± 15 points.",
         ),
         (
             {**SHARES, "error": 0.8, "standing": "useless"},
             "As good as not asking",
-            "to about ± 50 points (95 %). Not asking: ± 50 points. This is as good as not asking.",
+            "to about ± 50 points (95 %). Without answers: ± 50 points. This is as good as not "
+            "asking.",
         ),
         (
             {"score": "mean", "error": 0.7, "guess": 2, "standing": "weak"},
-            "Imprecise",
-            "each mean will be known to about ± 0.7 (95 %). Not asking: ± 2. This is imprecise: "
+            "Rough",
+            "each mean will be known to about ± 0.7 (95 %). Without answers: ± 2. This is rough: "
             "more than ± 0.6.",
         ),
     ],

@@ -65,12 +65,12 @@ class Outcome:
     def judged(self) -> str:
         """The verdict in a few words, with a verb."""
         if self.is_survey:
-            words = {"good": "precise", "weak": "imprecise", "useless": "as good as not asking"}
+            words = {"good": "usable", "weak": "rough", "useless": "as good as not asking"}
             return f"is {words[self.standing]}"
         if self.low > self.guess:
             return "is worse than guessing"
         if self.standing == "good":
-            return "is better than guessing"
+            return f"is {'probably ' * (self.high >= self.guess)}better than guessing"
         if self.standing == "useless" and self.error >= ALMOST * self.guess:
             return "is as good as guessing"
         if self.high >= self.guess:
@@ -147,8 +147,8 @@ class Outcome:
 
     def _widths(self) -> str:
         return (
-            f"each {self.score} will be known to about {self._width(self.error)} (95 %). Not "
-            f"asking: {self._width(self.guess)}."
+            f"each {self.score} will be known to about {self._width(self.error)} (95 %). Without "
+            f"answers: {self._width(self.guess)}."
         )
 
     def _width(self, value: float) -> str:

@@ -130,11 +130,11 @@ def test_a_survey_is_predicted_with_its_precision(create, at_desk):
     assert "its result would be useless: As good as not asking. Use one of" in errors
     status, made, errors = create(12, *words, "--people", 200, "--answers-per-worker", 2)
     assert status == 0
-    assert "This is imprecise: more than ± 15 points. Ways to a better result, in another" in errors
+    assert "This is rough: more than ± 15 points. Ways to a better result, in another" in errors
     assert at_desk.client.get(f"/campaigns/{made}").json()["goal"] == "shares"
     status, _, errors = create(12, *words, "--people", 400, "--answers-per-worker", 2)
     assert status == 0
-    assert "This is precise." in errors
+    assert "This is usable." in errors
     assert "Ways to" not in errors
     assert (
         "A good result takes about 340 in theory"
