@@ -56,16 +56,20 @@ def test_few_questions_are_simulated_more_often():
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(("people", "tasks", "total"), [(15, 1, 2.2), (50, 5, 5.0)])
+@pytest.mark.parametrize(("people", "tasks", "total"), [(30, 1, 3.0), (50, 5, 5.0)])
 def test_the_verdict_on_few_questions_does_not_depend_on_the_seed(people, tasks, total):
+    # Both errors are some standard errors below the largest good one.
     rows = [case(people, tasks, tasks, total, seed=seed).row() for seed in range(10)]
     assert len({(row.standing, row.heading) for row in rows}) == 1
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(("tasks", "draws"), [(12, 12), nightly(12, None), nightly(100, None)])
-def test_what_is_found_suffices_when_it_is_planned_again(tasks, draws):
-    start = case(people=8, tasks=tasks, answers=tasks, draws=draws)
+@pytest.mark.parametrize(
+    ("tasks", "total", "draws"),
+    [(12, 5.0, 12), nightly(12, 5.0, None), nightly(100, 20.0, None)],
+)
+def test_what_is_found_suffices_when_it_is_planned_again(tasks, total, draws):
+    start = case(people=8, tasks=tasks, answers=tasks, total=total, draws=draws)
     assert start.row().useless
     for search in (fewest_people, fewest_people_of_best_questions, least_total):
         told = []
