@@ -12,7 +12,6 @@ CXX := c++
 endif
 ROUNDS ?= 2000
 BUILDER ?= html
-CORE ?= # options of the build, for example -C cmake.define.QC_MINE=ON
 # pip takes the newest release of what is required with an extra, unless the lock names the extra too.
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-strip-extras --python-version 3.11 --no-header
 
@@ -140,7 +139,7 @@ $(VENV)/.locked: requirements.lock | compiler
 
 # Nothing is compiled at import. A folder is newer where a file was added or removed.
 $(VENV)/.ready: $(VENV)/.locked pyproject.toml research/pyproject.toml CMakeLists.txt $(shell find core/. -type d -o -name '*.h' -o -name '*.cpp') | compiler
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation $(CORE) --editable . --editable research
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . --editable research
 	$(BIN)/python -m nanobind.stubgen --quiet --module quietcrowd._core --output-file src/quietcrowd/_core.pyi
 	$(BIN)/ruff format --quiet src/quietcrowd/_core.pyi
 	@touch $@
