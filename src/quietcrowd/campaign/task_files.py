@@ -58,6 +58,15 @@ _TITLES = {
     ".ods": "OpenDocument spreadsheet",
     ".parquet": "Parquet",
 }
+_BINARY = {
+    ".xlsx": "an Excel workbook",
+    ".xls": "a workbook of a current Excel",
+    ".ods": "an OpenDocument spreadsheet",
+    ".parquet": "a Parquet file",
+}
+"""What a file is by its name, even if its content cannot be recognized."""
+
+_UNKNOWN = "campaign.task-file-unknown"
 
 
 @frozen(kw_only=True, slots=False)
@@ -70,8 +79,22 @@ class TaskUpload:
     notes: Sequence[str] = ()
 
     @classmethod
-    def read(cls, content: bytes) -> TaskUpload:
-        """Read a file in any format; raise `FormatError` with the row of an error."""
+    def read(cls, content: bytes, name: str = "") -> TaskUpload:
+        """Read a file in any format; raise `FormatError` with the row of an error.
+
+        If a file with the `name` of a workbook is none, the error reports that.
+        """
+        named = Path(name).suffix.lower()
+        try:
+            return cls._read(content)
+        except FormatError as error:
+            kind = _BINARY.get(named)
+            if kind and (error.code == _UNKNOWN or suffix_of(content[:HEAD]) != named):
+                raise FormatError("campaign.task-file-misnamed", kind=kind) from None
+            raise
+
+    @classmethod
+    def _read(cls, content: bytes) -> TaskUpload:
         content = _unpacked(content)
         suffix = suffix_of(content[:HEAD])
         if content.startswith(UTF_16):
@@ -79,7 +102,7 @@ class TaskUpload:
         if suffix == ".jsonl" and not _is_one_line(content):
             suffix = ".json"
         if suffix not in _TITLES:
-            raise FormatError("campaign.task-file-unknown")
+            raise FormatError(_UNKNOWN)
         kind = _MEDIA_TYPES.get(suffix, "")
         notes: list[str] = []
         if kind:
@@ -128,7 +151,7 @@ def _unpacked(content: bytes) -> bytes:
     try:
         found = unpacking.decompress(content, MAX_UNPACKED)
     except zlib.error:
-        raise FormatError("campaign.task-file-unknown") from None
+        raise FormatError(_UNKNOWN) from None
     if unpacking.unconsumed_tail:
         raise FormatError("campaign.task-file-too-large", most=MAX_UNPACKED)
     if not unpacking.eof or unpacking.unused_data:
@@ -193,7 +216,11 @@ def _unpacked_table(content: bytes, suffix: str) -> dict[str, Any]:
             table = kind.call("read", path, tuple(names))
         except MissingExtraError:
             raise FormatError("campaign.workbooks-unsupported") from None
+        except SyntaxError:  # of XML
+            raise FormatError(_UNKNOWN) from None
         except (FormatError, ParameterError) as error:
+            if error.code == "formats.not-readable":
+                raise FormatError(_UNKNOWN) from None
             raise FormatError("campaign.task-file-damaged", error=_named(error, path)) from None
     if len(table) > MAX_TASKS:
         raise FormatError("campaign.too-many-tasks-in-file", most=MAX_TASKS)
@@ -235,7 +262,7 @@ def _check_size(content: bytes, suffix: str) -> None:
             with zipfile.ZipFile(io.BytesIO(content)) as packed:
                 size, cells = sum(one.file_size for one in packed.infolist()), 0
     except Exception:
-        raise FormatError("campaign.task-file-unknown") from None
+        raise FormatError(_UNKNOWN) from None
     if size > MAX_UNPACKED or cells > _MOST_CELLS:
         raise FormatError("campaign.task-file-too-large", most=MAX_UNPACKED)
 

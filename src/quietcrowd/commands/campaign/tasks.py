@@ -82,7 +82,7 @@ class TaskFile:
     def _unpacked(cls, path: Path) -> TaskFile:
         """Read a workbook or a Parquet file, whose rows become JSON Lines."""
         try:
-            upload = TaskUpload.read(path.read_bytes())
+            upload = TaskUpload.read(path.read_bytes(), path.name)
         except FormatError as error:
             raise FormatError("commands.in-file", path=path, error=error) from None
         for text in upload.notes:

@@ -158,6 +158,44 @@ def sparse_workbook():
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 
 
+def zipped(name):
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as packed:
+        packed.writestr(name, "hello")
+    return made.getvalue()
+
+
+NO_WORKBOOKS = {
+    "bytes": bytes(range(256)) * 8,
+    "text": b"hello",
+    "zeros": bytes(100),
+    "a zip": zipped("a.txt"),
+    "a zip with XML": zipped("[Content_Types].xml"),
+    "a zip of a sheet": zipped("xl/sheet.xml"),
+    "half of one": FILES["Excel"][:2_000],
+}
+
+
+@pytest.mark.parametrize("name", NO_WORKBOOKS)
+def test_a_file_that_only_its_name_makes_a_workbook_is_refused_as_such(desk, draft, name):
+    url, read, add = draft
+    for send in (read, add):
+        refused = send(NO_WORKBOOKS[name], file="bad.XLSX")
+        [error] = check_problem(refused, 422, "validation")["errors"]
+        assert error["message"] == (
+            "the file is not an Excel workbook. Open it in the program that made it, and save it "
+            "again as .xlsx or CSV UTF-8."
+        )
+    assert desk.client.get(url).json()["tasks"] == 0
+
+
+def test_a_workbook_with_an_error_reports_the_error(draft):
+    twice = pd.DataFrame([[1, 2]], columns=["a", "a"])
+    refused = draft[1](in_bytes(twice.to_excel, index=False), file="bad.xlsx")
+    [error] = check_problem(refused, 422, "validation")["errors"]
+    assert error["message"].startswith("row 1: column names")
+
+
 @pytest.mark.parametrize(
     ("content", "told"),
     [

@@ -103,23 +103,23 @@ NamedBy: TypeAlias = Annotated[
 
 @frozen(kw_only=True)
 class SentFile:
-    """A file of tasks in the body of a request, and how to read it."""
+    """A file of tasks in the body of a request; only one with a name may have any format."""
 
     kind: str
     content: bytes
-    any_format: bool
+    name: str | None
     columns: TaskColumns
 
     def upload(self) -> TaskUpload:
         """Return the rows, or raise ProblemError."""
         try:
-            return TaskUpload.read(self.content)
+            return TaskUpload.read(self.content, self.name or "")
         except FormatError as error:
             raise _invalid(to_requester(error)) from None
 
     def rows(self) -> list[TaskRow]:
         """Return the tasks, or raise ProblemError."""
-        if not self.any_format:
+        if self.name is None:
             return _rows(self.kind, self.content)
         upload = self.upload()
         try:
@@ -135,7 +135,7 @@ async def _file(
     return SentFile(
         kind=kind,
         content=await request.body(),
-        any_format=file is not None,
+        name=file,
         columns=TaskColumns(name=task, shown=None if shown is None else tuple(shown)),
     )
 
@@ -174,7 +174,7 @@ def import_tasks(
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
         require_state(row.state, "draft")
-        if sent.any_format:
+        if sent.name is not None:
             rows = _with_images(connection, row.id, rows)
         counted = _add(connection, row, rows)
         count = counted.tasks
