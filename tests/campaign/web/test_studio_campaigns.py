@@ -2,6 +2,7 @@
 
 import base64
 import csv
+import html
 import io
 import re
 
@@ -10,6 +11,7 @@ from tests.campaign.waiting import LONG
 from tests.campaign.web.people_in_browsers import RequesterInBrowser, WorkerInBrowser
 
 from quietcrowd.campaign.results.inference_process import Inferrer
+from quietcrowd.commands.campaign.sheet import qr_sheet
 from quietcrowd.mechanisms import Mechanism
 
 pytestmark = [
@@ -55,7 +57,7 @@ def draft_of(requester, name, text):
     requester.heading("What do you want to ask?")
     drop(requester, name, text.encode())
     requester.page.get_by_role("button", name="Use these").click()
-    requester.page.get_by_text(f"Stored: {name}.").wait_for()
+    requester.page.get_by_text(re.compile(r"^Added: \d+ questions?\.$")).wait_for()
 
 
 def fill(requester, name, text):
@@ -81,7 +83,10 @@ def open_campaign(requester):
     frame.get_by_text("Is there a nest in hedge").wait_for()
 
     requester.go("Next: people and privacy", "People and privacy")
-    fill(requester, "How many people will answer?", "12")
+    typed = page.get_by_label("How many people will answer?")
+    typed.fill("12")  # and stay there
+    page.locator("#verdict-text").get_by_text("With 12 people").wait_for()
+    assert typed.evaluate("one => [one === document.activeElement, one.value]") == [True, "12"]
     page.get_by_text("As good as guessing", exact=True).wait_for()
     page.locator("#ways").get_by_role("button").first.click()
     page.get_by_text("Better than guessing", exact=True).wait_for()
@@ -90,7 +95,7 @@ def open_campaign(requester):
     fill(requester, "Who asks", "Bird group")
     fill(requester, "Contact, such as a mail address", "birds@example.org")
     fill(requester, "What the answers are for, in one sentence", "A map of nests.")
-    page.get_by_label("Reports are shown of").select_option("10")
+    page.get_by_label("You see the reports of").select_option("10")
     requester.go("Next: check and open", "Check, then open")
     page.get_by_role("button", name="Open the campaign").click()
 
@@ -106,13 +111,34 @@ def make_links(requester):
     fill(requester, "How many", "12")
     requester.press("Make links")
     page.get_by_text("12 links made. Save or print them now").wait_for()
+    assert page.get_by_role("button", name="Make 12 more links").is_visible()
+    page.get_by_label("How many").fill("1")
+    assert page.get_by_role("button", name="Make 1 more link", exact=True).is_visible()
     requester.press("Print QR sheet")
     assert page.evaluate("window.printed") == [12]
     with page.expect_download() as download:
         requester.press("Save as CSV")
-    links = [row["link"] for row in csv.DictReader(io.StringIO(download.value.path().read_text()))]
+    rows = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
+    assert [list(row) for row in rows] == [["number", "link"]] * 12
+    assert [row["number"] for row in rows] == [str(place) for place in range(1, 13)]
+    links = [row["link"] for row in rows]
     assert len(set(links)) == 12
+    check_sheet(page, links)
     return links
+
+
+def check_sheet(page, links):
+    """Check that the slips have the words of the command, in as many columns as on the screen."""
+    asked = {"requester": "Bird group", "contact": "birds@example.org", "closes_on": None}
+    slips = re.findall("<figure>(.*?)</figure>", qr_sheet({"title": "Hedges", **asked}, links))
+    words = [html.unescape(re.sub("<svg.*?</svg>|<.*?>", "", slip)) for slip in slips]
+    assert "Who asks: Bird group, birds@example.org" in words[0]
+    assert page.locator("#sheet figure").all_text_contents() == words
+    columns = "one => getComputedStyle(one).gridTemplateColumns.split(' ').length"
+    assert page.locator("#sheet-shown").evaluate(columns) == 3
+    page.emulate_media(media="print")
+    assert page.locator("#sheet").evaluate(columns) == 3
+    page.emulate_media(media="screen")
 
 
 def answer(person, desk, made, links):
@@ -222,6 +248,10 @@ def test_the_curve_has_the_number_of_the_verdict(requester):
     [percent] = re.findall(r"of 12 questions \((\d+)\s%;", said)
     assert page.get_by_text(f"you: {percent} %").count() == 1
     assert table_of(requester)["30"] == f"{percent} %"
+    assumed = page.locator("#assumed").text_content()
+    assert len(re.findall(r"\d\u00a0%", assumed)) == assumed.count("%") > 0
+    each = page.locator("#each-loss").text_content()
+    assert re.fullmatch(r"At most ε\s=\s0\.\d{2,3} of the total goes to each answer\.", each)
     page.route("**/api/v1/plans", lambda _: None)  # the next verdict does not come
     fill(requester, "How many people will answer?", "31")
     page.locator("#verdict.old").get_by_text("Forecasting", exact=True).wait_for()
@@ -250,7 +280,7 @@ def test_each_question_lists_its_options(desk, requester):
     requester.press("Remove all")
     fill(requester, "Or type one question per line", "A cow?")
     requester.press("Add these questions")
-    page.get_by_text("1 question", exact=True).wait_for()
+    page.get_by_text("Added: 1 question.").wait_for()
     campaign = desk.client.get(f"/campaigns/{campaign_of(requester)}").json()
     assert campaign["domain"]["labels"] == ["yes", "no"]
 
@@ -278,6 +308,8 @@ def test_a_hostile_file_stays_text(desk, requester):
     requester.go("Questions", "What do you want to ask?")
     drop(requester, "x.csv", b"\x00\x01" * 50)
     requester.alert()
+    drop(requester, "bad.xlsx", b"\x00\x01" * 50)
+    page.get_by_role("alert").filter(has_text="The file is not an Excel workbook.").wait_for()
     assert desk.client.get(f"/campaigns/{campaign_of(requester)}").json()["tasks"] == 3
 
 

@@ -80,7 +80,7 @@ def campaigns(requester, desk):
     yield "truths"
     requester.go("Invite", "Invite people")
     requester.press("For a trial on this computer, make them anyway")
-    requester.press("Make links")
+    page.locator("#make").click()
     page.locator("#sheet-shown svg").first.wait_for()
     page.get_by_text("Revoke or replace links").click()
     yield "invite"

@@ -48,8 +48,8 @@ def test_a_sheet_has_the_links_that_are_printed(run, at_desk, tmp_path):
         0,
         f"Written to {sheet}. Delete it when the links are given out.\n",
     )
-    title = at_desk.client.get(f"/campaigns/{campaign}").json()["title"]
-    assert sheet.read_text("utf-8") == qr_sheet(title, printed.split())
+    document = at_desk.client.get(f"/campaigns/{campaign}").json()
+    assert sheet.read_text("utf-8") == qr_sheet(document, printed.split())
     if os.name == "posix":
         assert stat.S_IMODE(sheet.stat().st_mode) == 0o600
     again = run(*create)
@@ -89,17 +89,30 @@ class Sheet(HTMLParser):
         self.words.append(data)
 
 
+ASKED = {"requester": "Bird <group>", "contact": "birds@example.org", "closes_on": "2099-05-31"}
+SHORT, LONG = f"https://example.org/j/{ANY}", f"https://example.org/j/{ANY}#i=qci_{'a' * 43}"
+
+
+def test_a_slip_says_who_asks_and_where_the_code_leads():
+    words = Sheet(qr_sheet({**ASKED, "title": "Birds"}, [LONG, SHORT])).words
+    slip = "Birds Who asks: Bird <group>, birds@example.org Scan this code with your phone's camera"
+    assert " ".join(" ".join(words[words.index("Birds") :]).split()) == (
+        f"{slip}. It opens example.org. 1 of 2, for one person, until 2099-05-31 "
+        f"{slip}, or type the address: {SHORT} 2 of 2, for one person, until 2099-05-31"
+    )
+
+
 @given(
     title=st.text(min_size=1, max_size=30),
     links=st.lists(st.from_regex(r"https://[a-z]{1,9}/j/[0-9a-f]{8}", fullmatch=True), max_size=30),
 )
 def test_a_sheet_loads_nothing_and_has_one_code_per_link(title, links):
-    sheet = Sheet(qr_sheet(title, links))
+    sheet = Sheet(qr_sheet({**ASKED, "title": title}, links))
     assert sheet.loads == []
     assert sheet.tags.count("figure") == sheet.tags.count("svg") == len(links)
     assert sheet.tags.count("div") == -(-len(links) // 12)
     assert set(sheet.tags) <= {
-        *("html", "meta", "title", "style", "div", "figure", "figcaption", "bdi", "br"),
+        *("html", "meta", "title", "style", "div", "figure", "figcaption", "bdi", "b", "small"),
         *("svg", "path", "g"),
     }
     for link in links:

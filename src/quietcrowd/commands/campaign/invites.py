@@ -57,8 +57,8 @@ class PrintsLinks(OnCampaign):
         if self.qr is not None:
             from quietcrowd.commands.campaign.sheet import qr_sheet
 
-            title = checked(client.get(f"/campaigns/{self.campaign_id}")).json()["title"]
-            if not create_private(self.qr, qr_sheet(title, links).encode()):
+            campaign = checked(client.get(f"/campaigns/{self.campaign_id}")).json()
+            if not create_private(self.qr, qr_sheet(campaign, links).encode()):
                 check_new(self.qr)
             note(f"Written to {self.qr}. Delete it when the links are given out.")
 

@@ -4,8 +4,8 @@ import { byId, element } from "./elements.js";
 import { counted } from "./format.js";
 
 const TEXTS = ["description", "requester", "contact", "purpose", "completion_code", "closes_on", "as_of"];
-const NULLED = new Set(["completion_code", "closes_on", "as_of"]); // null rather than empty
 const NUMBERS = ["retention_days", "at_least", "max_participants", "linked"];
+const NULLED = new Set(["completion_code", "closes_on", "as_of", ...NUMBERS]); // null rather than empty
 const DAYS = [30, 90, 180, 365];
 const BATCHES = [1, 5, 10, 20, 50];
 
@@ -16,7 +16,7 @@ export function asker(app) {
     [...new Set([...usual, chosen])]
       .sort((one, other) => one - other)
       .map((value) => element("option", { value: String(value) }, say(value)));
-  const batch = (value) => (value === 1 ? "each person at once" : `${value} or more at a time`);
+  const batch = (value) => (value === 1 ? "each person at once" : `${value} or more people at a time`);
   return {
     days: options(DAYS, days, (value) => `${counted(value, "day")} after closing`),
     batches: options(BATCHES, least, batch),
@@ -32,11 +32,8 @@ function ready(app) {
     field.value = String(campaign[name] ?? "");
     field.addEventListener("change", () => {
       const text = field.value.trim();
-      if (NUMBERS.includes(name)) {
-        change(name, text === "" ? null : Number(text));
-      } else {
-        change(name, text === "" && NULLED.has(name) ? null : text);
-      }
+      const value = NUMBERS.includes(name) ? Number(text) : text;
+      change(name, text === "" && NULLED.has(name) ? null : value);
     });
   }
   const drafts = byId("field-drafts");

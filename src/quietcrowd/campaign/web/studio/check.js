@@ -18,10 +18,7 @@ const NAMES = { requester: "who asks", purpose: "what for" };
 export async function check(app) {
   const { campaign } = app;
   const ends = new AbortController();
-  const [readiness, server] = await Promise.all([
-    app.api.json("readiness"),
-    app.requester.json("server"),
-  ]);
+  const [readiness, server] = await Promise.all([app.api.json("readiness"), app.requester.json("server")]);
   const unnamed = { field: "title", message: `people see it: replace “${FIRST_TITLE}”` };
   const problems = [...(campaign.title === FIRST_TITLE ? [unnamed] : []), ...readiness.problems];
   const isReady = problems.length === 0;
@@ -74,7 +71,7 @@ function rowsOf({ campaign, goal }) {
     ["A person is asked", asked(campaign), "people"],
     [`Total loss ε = ${loss(total)}`, `from 50 % sure to ${campaign.protection}`, "people"],
     ["Closes", closing(campaign), "asker"],
-    ["Reports are shown of", together(campaign), "asker"],
+    ["You see the reports of", together(campaign), "asker"],
     ["Data of people", `deleted ${counted(campaign.retention_days, "day")} after closing`, "asker"],
     ["Who asks", [campaign.requester, campaign.contact].filter(Boolean).join(", ") || "not stated", "asker"],
     ["What for", campaign.purpose || "not stated", "asker"],

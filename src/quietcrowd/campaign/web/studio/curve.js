@@ -1,7 +1,7 @@
 // The expected error by number of people: a curve with its range, and the same as a table.
 
 import { byId } from "./elements.js";
-import { count, short, tableRow } from "./format.js";
+import { count, say, sentence, short, tableRow } from "./format.js";
 
 const [WIDTH, HEIGHT] = [560, 280];
 const EDGE = { left: 60, right: 16, top: 16, bottom: 56 };
@@ -23,7 +23,7 @@ export class Curve {
     byId("curve-card").hidden = false;
     byId("curve-card").classList.remove("old");
     byId("curve-title").textContent = `${NAMES[plan.score]}, by number of people`;
-    byId("assumed").textContent = plan.assumed;
+    say(byId("assumed"), sentence(plan.assumed));
     this.#plot.replaceChildren(...axes(scales, rows, inWords), ...curve(scales, rows, mine, inWords));
     byId("curve-body").replaceChildren(...rows.map((row) => rowOf(row, inWords)));
   }

@@ -8,7 +8,7 @@ const RESULTS = { words: "Results, JSON", path: "results", file: "results.json",
 const REPORTS = [
   { words: "Reports, JSON Lines", path: "reports?format=jsonl", file: "reports.jsonl", waits: true },
   { words: "Reports, CSV", path: "reports?format=csv", file: "reports.csv", waits: true },
-  { words: "Noise of the CSV, JSON", path: "reports?format=mechanism", file: "reports.csv.mechanism.json" },
+  { words: "How reports were randomized, JSON", path: "reports?format=mechanism", file: "reports.csv.mechanism.json" },
 ];
 
 /** Return the buttons of all files that may be seen; a token gives no reports. */

@@ -3,7 +3,6 @@
 import { byId, element } from "./elements.js";
 
 const DUST = 1e-12;
-const LOSS_DIGITS = 4;
 const MOST_DIGITS = 6;
 
 /** Set the text of an element only if it differs, so that screen readers do not repeat it. */
@@ -69,16 +68,16 @@ export function measured(number, error) {
 }
 
 /** Format a privacy loss, rounded up so that “at most” is true; null is unlimited. */
-export function loss(epsilon) {
+export function loss(epsilon, digits = 3) {
   if (!epsilon) {
     return epsilon === null ? "no limit" : "0";
   }
-  const step = 10 ** (Math.floor(Math.log10(epsilon)) + 1 - LOSS_DIGITS);
-  return short(Math.ceil((epsilon * (1 - DUST)) / step) * step, LOSS_DIGITS);
+  const step = 10 ** (Math.floor(Math.log10(epsilon)) + 1 - digits);
+  return short(Math.ceil((epsilon * (1 - DUST)) / step) * step, digits);
 }
 
 /** Return a text with a capital and a full stop. */
 export function sentence(text) {
-  const all = text.trim();
+  const all = text.trim().replaceAll(/(\d)%/g, "$1 %");
   return all && `${all[0].toUpperCase()}${all.slice(1)}${/[.!?]$/.test(all) ? "" : "."}`;
 }

@@ -67,6 +67,7 @@ class Links {
   }
 
   ready() {
+    byId("count").addEventListener("input", () => this.#show());
     this.#show();
     this.enable();
   }
@@ -87,6 +88,9 @@ class Links {
   }
 
   #show() {
+    const { value } = byId("count");
+    const more = `Make ${value} more link${value === "1" ? "" : "s"}`;
+    say(byId("make"), this.#before + this.#made.length ? more : "Make links");
     for (const name of ["save-links", "print-links"]) {
       byId(name).disabled = this.#made.length === 0;
     }
@@ -118,7 +122,7 @@ class Links {
   }
 
   save() {
-    const lines = ["link", ...this.#made].join("\r\n");
+    const lines = ["number,link", ...this.#made.map((link, i) => `${i + 1},${link}`)].join("\r\n");
     save(new Blob([`${lines}\r\n`], { type: "text/csv" }), "links.csv");
     this.#isSaved = true;
   }

@@ -7,7 +7,9 @@ import { ways } from "./ways.js";
 
 const MANY = 50; // people, until the requester enters a number
 const PAUSE = 500; // ms after the last change
+const TYPING = 400; // ms after the last key
 const USUAL_EACH = 5;
+const FIELD_DIGITS = 4;
 
 /** The screen of the third step. */
 export async function people(app) {
@@ -57,28 +59,36 @@ function ready(app, forecast) {
   };
   byId("each-some").addEventListener("change", some);
   each.addEventListener("change", some);
+  let timer = 0;
+  const typed = ({ target }) => {
+    const act = () => target === document.activeElement && target.value && target.dispatchEvent(new Event("change"));
+    clearTimeout(timer);
+    timer = setTimeout(act, TYPING);
+  };
+  [byId("how-many"), byId("field-total_epsilon"), each].forEach((one) => one.addEventListener("input", typed));
   byId("each-all").addEventListener("change", () => change({ answers_per_participant: null, allotment: null }));
   byId("field-mechanism_name").addEventListener("change", ({ target }) => change({ mechanism_name: target.value || null }));
   forecast.onWay = change;
   show(app);
-  forecast.start();
+  forecast.make();
 }
 
 /** Show the settings of the campaign. */
 function show(app) {
   const { campaign } = app;
   const { total_epsilon: total, answers_per_participant: most } = campaign;
-  byId("how-many").value = String(expectedPeople(app));
+  const put = (field, number) => field === document.activeElement || (field.value = String(number)); // not while typing
+  put(byId("how-many"), expectedPeople(app));
   byId("total-range").value = String(total);
-  byId("field-total_epsilon").value = loss(total);
+  put(byId("field-total_epsilon"), loss(total, FIELD_DIGITS));
   say(byId("sure"), campaign.protection);
   const isPart = most !== null && most < campaign.tasks;
   byId("each-some").checked = isPart;
   byId("each-all").checked = !isPart;
   if (isPart) {
-    byId("field-answers_per_participant").value = String(most);
+    put(byId("field-answers_per_participant"), most);
   }
-  say(byId("each-loss"), `Each answer then loses at most ε = ${loss(campaign.answer_epsilon)}.`);
+  say(byId("each-loss"), `At most ε = ${loss(campaign.answer_epsilon)} of the total goes to each answer.`);
   byId("field-mechanism_name").value = campaign.mechanism_name ?? "";
   say(byId("why"), campaign.why);
 }
@@ -94,15 +104,11 @@ class Forecast {
     this.#app = app;
   }
 
-  start() {
-    this.#make();
-  }
-
   /** Make it anew, shortly after the last change. */
   renew() {
     this.stop();
     ["verdict", "curve-card"].forEach((id) => byId(id).classList.add("old"));
-    this.#timer = setTimeout(() => this.#make(), PAUSE);
+    this.#timer = setTimeout(() => this.make(), PAUSE);
   }
 
   stop() {
@@ -110,7 +116,7 @@ class Forecast {
     this.#ends.abort();
   }
 
-  async #make() {
+  async make() {
     const { signal } = (this.#ends = new AbortController());
     const { campaign } = this.#app;
     const expected = expectedPeople(this.#app);

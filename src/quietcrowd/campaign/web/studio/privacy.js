@@ -27,9 +27,9 @@ function factsOf(campaign, guarantee) {
   return [
     ["Total loss of a person who gives all answers, ε", `${loss(total)}: from 50 % sure to ${campaign.protection}`],
     ["Loss of one answer, ε", loss(answer)],
-    ["How answers are randomized", `${campaign.why} (${campaign.mechanism.mechanism})`],
+    ["How answers are randomized", `${campaign.why} Experts call it ${campaign.mechanism.mechanism}.`],
     ["Which questions a person answered", guarantee.participation_protected ? "protected like answers" : "not protected"],
-    ["Reports are shown of", together(campaign)],
+    ["You see the reports of", together(campaign)],
     ["A person is asked", asked(campaign)],
     ["Who can join", JOINING[campaign.join_mode]],
     ["Questions refer to", campaign.as_of ?? "no particular day"],

@@ -133,12 +133,12 @@ class Reader {
     const wanted = named(file);
     shown.forEach((name) => wanted.append("shown", name));
     task !== null && wanted.append("task", task);
-    await this.#app.api.post(`tasks?${wanted}`, file);
+    const { imported } = await this.#app.api.post(`tasks?${wanted}`, file);
     await this.#app.readCampaign();
     this.drop();
     domainForm(this.#app.campaign.domain, (domain) => this.#app.change({ domain, option_counts: null }));
     await this.showTasks();
-    say(byId("read-told"), `Stored: ${file.name}.`);
+    say(byId("read-told"), `Added: ${counted(imported, "question")}.`);
   }
 
   drop() {

@@ -2,7 +2,7 @@
 
 import { downloadButtons, offerDownloads } from "./downloads.js";
 import { byId, element } from "./elements.js";
-import { percent, say, sentence, showShare } from "./format.js";
+import { percent, say, sentence, showShare, unbroken } from "./format.js";
 import { showFunnel } from "./funnel.js";
 import { Results } from "./rows.js";
 import { Shares } from "./shares.js";
@@ -73,7 +73,7 @@ function sharesView(app, latest, questions) {
 
 function showWarnings(results) {
   const { warnings = [] } = results ?? {};
-  const notes = warnings.map((warning) => element("li", { class: "note" }, sentence(warning.message)));
+  const notes = warnings.map((warning) => element("li", { class: "note" }, unbroken(sentence(warning.message))));
   byId("warnings").replaceChildren(...notes);
 }
 

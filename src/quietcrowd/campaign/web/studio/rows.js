@@ -84,10 +84,7 @@ class LoadedRows {
 
   /** Load the next page and return true; if that fails, the next poll loads the current results. */
   async loadMore() {
-    this.#loading ??= this.#results.page(this.#path, this.#cursor).then(
-      (page) => this.add(page),
-      () => false,
-    );
+    this.#loading ??= this.#results.page(this.#path, this.#cursor).then((page) => this.add(page), () => false);
     const isLoaded = await this.#loading;
     this.#loading = null;
     return isLoaded;

@@ -43,16 +43,10 @@ export class Workers {
     const given = (text) => (worker) => (isExcluded(worker) ? "" : text(worker));
     const isOut = ({ worker }) => ["excluded", "to-be-excluded"].includes(this.#states.get(worker));
     const change = async ({ worker }) => {
-      if (await setExcluded(this.#app, worker, !isOut({ worker }))) {
-        await this.show(results, loaded);
-      }
+      (await setExcluded(this.#app, worker, !isOut({ worker }))) && (await this.show(results, loaded));
     };
     return [
-      {
-        name: "Person",
-        value: (worker) => worker.worker,
-        text: (worker) => worker.worker + this.#remark(worker),
-      },
+      { name: "Person", value: (worker) => worker.worker, text: (worker) => worker.worker + this.#remark(worker) },
       {
         name: numbers ? "Share of weight" : "Accuracy",
         numeric: true,
