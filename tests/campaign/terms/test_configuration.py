@@ -89,7 +89,10 @@ def test_the_newest_version_has_a_summary(name):
     assert first == "Someone is 50 % sure of something about you. They become at most"
     assert all(re.fullmatch(r"(practically )?[\d.]+ % sure from .*", figure) for figure in figures)
     assert len(figures) == (1 if MECHANISMS[name].channel.kind == "sketch" else 2)
-    assert told["summary"][-3:] == [*Promises(**PROMISES).summary, "Answers elsewhere add up."]
+    assert told["summary"][-3:] == [
+        *Promises(**PROMISES).summary,
+        "Answers in other surveys can reveal more.",
+    ]
     assert "summary" not in json.loads(build(**{**given, "drafts": None}).text)
 
 

@@ -163,7 +163,7 @@ class WorkerInBrowser(Person):
     def come_back(self):
         """Load the page again, and say that it was oneself who started."""
         self.page.reload()
-        self.press("Yes, go on")
+        self.press("Go on")
 
     def play(self, link, answers):
         """Do all that comes before sending."""

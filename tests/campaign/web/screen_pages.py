@@ -190,7 +190,7 @@ def joined(page):
 
 def resumed(page, place=1):
     """Go on after coming back."""
-    press(page, "Yes, go on")
+    press(page, "Go on")
     asked(page, place)
 
 

@@ -58,7 +58,7 @@ def test_fifty_edits_a_reload_and_two_tabs_draw_once(person, desk):
     worker.answer(["no", "yes", "yes"])
     other = new_person(worker.page.context, worker.wire, quick=True)
     other.open(worker.page.url)
-    other.press("Yes, go on")
+    other.press("Go on")
     other.go_back(3)
     other.answer(["yes", "yes", "no"])
     for tab in (worker, other):
@@ -125,7 +125,7 @@ def test_a_browser_that_is_killed_before_the_acknowledgement_sends_the_same(
         with own_chromium(browser, tmp_path, *through(opened)) as (context, _):
             worker = new_person(context, opened)
             worker.open(link.partition("#")[0])
-            worker.press("Yes, go on")
+            worker.press("Go on")
             key = worker.arrive()
         assert len(opened.uploads) == 2
         check_one_report_each(desk, key, opened.uploads)

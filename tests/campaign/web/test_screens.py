@@ -552,8 +552,12 @@ def test_what_no_answer_shows_is_told_once(browser, name):
     with screens(browser, given(mechanism)) as page:
         joined(page)
         protected = mechanism.guarantee(answers=3, tasks=3).participation_protected
+        may = "Skip: that is hidden" if protected else "Skip before you think of an answer."
+        hint = page.locator(".foot").get_by_text(f"No idea? {may}")
+        assert hint.is_visible()
         press(page, "Skip this question")
         asked(page, 2)
+        assert not hint.count()
         told = "hidden like an answer" if protected else "Others can see which questions you skip"
         assert told in page.locator("#told").inner_text()
         press(page, "Skip this question")
@@ -701,7 +705,7 @@ def walk(page):  # noqa: PLR0915
     yield "other"
     press(page, "Back")
     arrive(page, "Answered in this browser")
-    press(page, "Yes, go on")
+    press(page, "Go on")
     arrive(page, "Sent. Thank you!")
     press(page, "Withdraw")
     arrive(page, "Withdraw")
@@ -995,7 +999,7 @@ def test_a_second_visit_shows_nothing_of_the_first(browser, state, heading):
         shown = page.locator("body").inner_text()
         assert not re.search(r"Birds|cannot tell|Is it|qcw_", shown)
         assert calls(page, "load") == calls(page, "send") == []
-        press(page, "Yes, go on")
+        press(page, "Go on")
         asked(page, 2) if state == "joined" else arrive(page, "Sent. Thank you!")
         assert len(calls(page, "send")) == (state == "committed")
 
@@ -1023,7 +1027,7 @@ def test_a_receipt_says_what_left_and_how_to_take_it_back(browser):
     state["receipt"]["reports"] = reports
     permissions = ["clipboard-read", "clipboard-write"]
     with screens(browser, state, permissions=permissions, accept_downloads=True) as page:
-        press(page, "Yes, go on")
+        press(page, "Go on")
         arrive(page, "Sent. Thank you!")
         assert not page.locator("table").is_visible()
         page.locator("#sent summary").click()
@@ -1064,7 +1068,7 @@ def test_a_receipt_says_what_reports_without_a_name_point_to(browser):
     for place, labels in enumerate((["no"], ["maybe", "yes"], [])):
         state["receipt"]["reports"][place]["value"] = labels
     with screens(browser, state) as page:
-        press(page, "Yes, go on")
+        press(page, "Go on")
         arrive(page, "Sent. Thank you!")
         page.locator("#sent summary").click()
         rows = [row.split("\t")[1] for row in page.locator("tr").all_inner_texts()]
@@ -1077,7 +1081,7 @@ def test_a_receipt_of_a_sketch(browser):
     state = given(MECHANISMS["matrix factorisation"], state="sent")
     state["receipt"].update(reports=[], sketch=1234, completionCode=None, epsilon=None)
     with screens(browser, state) as page:
-        press(page, "Yes, go on")
+        press(page, "Go on")
         arrive(page, "Sent. Thank you!")
         page.locator("#sent summary").click()
         page.get_by_text("1,234 noisy numbers were sent").wait_for()
@@ -1247,7 +1251,7 @@ def test_tasks_are_asked_in_reading_order(browser):
     names = ("t10", "t9", "s")
     tasks = [{**one, "name": name} for one, name in zip(numbered_tasks(3), names, strict=True)]
     with screens(browser, given(tasks=tasks, state="joined")) as page:
-        press(page, "Yes, go on")
+        press(page, "Go on")
         seen = []
         for place in (1, 2, 3):
             asked(page, place)

@@ -137,7 +137,7 @@ def test_a_browser_that_is_killed_after_nine_of_ten_answers_loses_none(browser, 
             worker.open(link.partition("#")[0])
             worker.heading("Go on where you stopped?")
             assert "9 answers are kept on this device. None has been sent." in worker.text()
-            worker.press("Yes, go on")
+            worker.press("Go on")
             worker.question(10)
             for place, answer in reversed(list(enumerate(answers))):
                 worker.press("Back")

@@ -49,6 +49,7 @@ export function questions(app, place, then, change) {
       ...(isFull && answers.size > 0 ? [say("screen.full", { count: answers.size })] : []),
     ],
     skip: () => field.give(null),
+    may: place ? [] : say(app.reportsAll ? "screen.may.hidden" : "screen.may.seen"),
     back: place > 0 && (() => app.answering(place - 1)),
   };
 }
