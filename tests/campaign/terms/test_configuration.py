@@ -91,7 +91,7 @@ def test_the_newest_version_has_a_summary(name):
     assert len(figures) == (1 if MECHANISMS[name].channel.kind == "sketch" else 2)
     assert told["summary"][-3:] == [
         *Promises(**PROMISES).summary,
-        "Answers in other surveys can reveal more.",
+        "Answers elsewhere add up.",
     ]
     assert "summary" not in json.loads(build(**{**given, "drafts": None}).text)
 

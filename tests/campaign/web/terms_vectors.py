@@ -57,7 +57,7 @@ def consent(one):
         source="",
     )
     full = consent_sentences(guarantee)
-    elsewhere = "Answers in other surveys can reveal more."
+    elsewhere = "Answers elsewhere add up."
     return [
         [*short_consent(guarantee, together=together), elsewhere, *full]
         for together in (False, True)

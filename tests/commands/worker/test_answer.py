@@ -150,7 +150,7 @@ def test_a_worker_sees_the_terms_in_brief(run, types, link):
         "Not hidden: taking part, and skipping. Never skip because of your answer.",
         "The requester sees which reports are yours.",
         "Reports are deleted 30 days after closing, or if you withdraw.",
-        "Answers in other surveys can reveal more.",
+        "Answers elsewhere add up.",
         "",
     ]
     assert "About one answer" not in rest

@@ -264,4 +264,4 @@ def agreed_summary(
     more = () if promises is None else promises.summary
     together = mechanism.channel.kind == "sketch"
     lines = short_consent(guarantee, together=together)
-    return (*lines, *given, *more, "Answers in other surveys can reveal more.")
+    return (*lines, *given, *more, "Answers elsewhere add up.")
