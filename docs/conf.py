@@ -26,7 +26,8 @@ extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "mathml"]
 exclude_patterns = ["figures"]
 nitpicky = True
 nitpick_ignore_regex = [("py:.*", ".*")]  # docstrings say types in words
-suppress_warnings = ["ref.python"]  # words of docstrings that name several attributes
+# words of docstrings that name several attributes; cells whose language only running them tells
+suppress_warnings = ["ref.python", "myst-nb.lexer"]
 
 html_theme = "furo"
 html_title = "quietcrowd"

@@ -85,7 +85,7 @@ def test_marked_reports_of_one_campaign_count_and_keep_their_marks():
 
 def test_all_reports_of_several_campaigns_that_were_sent_again_are_none():
     _, reports = crowd(seed=5)
-    with pytest.raises(AnswerError, match="may be of several campaigns"):
+    with pytest.raises(AnswerError, match="may belong to several campaigns"):
         read(reports.to_frame().assign(again=True))
 
 

@@ -66,8 +66,6 @@ _BINARY = {
 }
 """What a file is by its name, even if its content cannot be recognized."""
 
-_UNKNOWN = "campaign.task-file-unknown"
-
 
 @frozen(kw_only=True, slots=False)
 class TaskUpload:
@@ -89,7 +87,9 @@ class TaskUpload:
             return cls._read(content)
         except FormatError as error:
             kind = _BINARY.get(named)
-            if kind and (error.code == _UNKNOWN or suffix_of(content[:HEAD]) != named):
+            if kind and (
+                error.code == "campaign.task-file-unknown" or suffix_of(content[:HEAD]) != named
+            ):
                 raise FormatError("campaign.task-file-misnamed", kind=kind) from None
             raise
 
@@ -102,7 +102,7 @@ class TaskUpload:
         if suffix == ".jsonl" and not _is_one_line(content):
             suffix = ".json"
         if suffix not in _TITLES:
-            raise FormatError(_UNKNOWN)
+            raise FormatError("campaign.task-file-unknown")
         kind = _MEDIA_TYPES.get(suffix, "")
         notes: list[str] = []
         if kind:
@@ -151,7 +151,7 @@ def _unpacked(content: bytes) -> bytes:
     try:
         found = unpacking.decompress(content, MAX_UNPACKED)
     except zlib.error:
-        raise FormatError(_UNKNOWN) from None
+        raise FormatError("campaign.task-file-unknown") from None
     if unpacking.unconsumed_tail:
         raise FormatError("campaign.task-file-too-large", most=MAX_UNPACKED)
     if not unpacking.eof or unpacking.unused_data:
@@ -217,10 +217,10 @@ def _unpacked_table(content: bytes, suffix: str) -> dict[str, Any]:
         except MissingExtraError:
             raise FormatError("campaign.workbooks-unsupported") from None
         except SyntaxError:  # of XML
-            raise FormatError(_UNKNOWN) from None
+            raise FormatError("campaign.task-file-unknown") from None
         except (FormatError, ParameterError) as error:
             if error.code == "formats.not-readable":
-                raise FormatError(_UNKNOWN) from None
+                raise FormatError("campaign.task-file-unknown") from None
             raise FormatError("campaign.task-file-damaged", error=_named(error, path)) from None
     if len(table) > MAX_TASKS:
         raise FormatError("campaign.too-many-tasks-in-file", most=MAX_TASKS)
@@ -262,7 +262,7 @@ def _check_size(content: bytes, suffix: str) -> None:
             with zipfile.ZipFile(io.BytesIO(content)) as packed:
                 size, cells = sum(one.file_size for one in packed.infolist()), 0
     except Exception:
-        raise FormatError(_UNKNOWN) from None
+        raise FormatError("campaign.task-file-unknown") from None
     if size > MAX_UNPACKED or cells > _MOST_CELLS:
         raise FormatError("campaign.task-file-too-large", most=MAX_UNPACKED)
 

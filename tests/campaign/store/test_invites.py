@@ -488,7 +488,7 @@ def test_what_a_replaced_link_sent_does_not_come_back_with_a_copy(
     for invite in invites:
         check_problem(held.join(held.guest(campaign), invite), 403, "invite-invalid")
     kept = {(one["token_sha256"], one["revoked"]) for one in rows_of(again.database)["invite"]}
-    assert kept == {(token_hash(one), 1) for one in invites}
+    assert kept == {(token_hash(one), 1 if one == invites[0] else 2) for one in invites}
     before = rows_of(again.database)
     again.stop()
     once_more = serve(database=restored.database)

@@ -160,7 +160,7 @@ def test_results_of_an_older_database_are_kept(new_database, request):
         truths = ShownResults.read(database, connection, campaign, ["truths"])
         placed = connection.scalars(select(tables.participant.c.placed)).all()
         assert placed == [1, 1]  # their invites were spent when they joined
-    assert json.loads("".join(shown.document())) == {**found, "decided_from": 0.9}
+    assert json.loads("".join(shown.document())) == {**found, "decided_from": 0.8}
     assert (shown.etag, shown.counts) == ("e", {"truths": 2_500, "workers": 0})
     assert [len(rows) for rows in truths.rows()] == [1_000, 1_000, 500]
 

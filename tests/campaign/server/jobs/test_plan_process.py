@@ -126,7 +126,7 @@ def test_mechanisms_that_are_offered_are_those_that_can_be_planned_with():
         ({"workers": [5, 9], "least": "total"}, "/workers", "must be one number"),
         ({"total_epsilon": [1, 2], "least": "people"}, "/total_epsilon", "must be one number"),
         ({"total_epsilon": [0.001], "least": "people"}, "/least", "no number of people suffices"),
-        ({"least": "people", "target": 0.01}, "/mechanisms", "about 0.1 stays"),
+        ({"least": "people", "target": 0.01}, "/mechanisms", "about 0.1 remains"),
         ({"target": -1}, "/target", "target must be a finite number, at least 0; got -1"),
         (
             {"crowd": {"accuracy": 2}},
