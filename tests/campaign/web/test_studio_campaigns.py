@@ -211,13 +211,13 @@ def test_typed_questions_are_added_on_the_way_and_a_survey_has_a_forecast(desk, 
     assert document["domain"]["labels"] == ["ja", "nein"]
     requester.go("Next: people and privacy", "People and privacy")
     page.get_by_text("at most 98.8 % sure: weak protection").wait_for()
-    page.get_by_text("Imprecise", exact=True).wait_for()
+    page.get_by_text("Rough", exact=True).wait_for()
     page.get_by_text(
         "With 50 people, 2 questions and a total of ε = 4.4 per person, each share"
     ).wait_for()
     assert page.locator("#curve-card").is_hidden()
     page.locator("#ways").get_by_role("button").first.click()
-    page.get_by_text("Precise", exact=True).wait_for()
+    page.get_by_text("Usable", exact=True).wait_for()
     assert page.locator("#verdict").get_attribute("class") == "verdict stack good"
     requester.go("Next: who asks", "Who asks, and for how long")
     requester.go("Next: check and open", "Check, then open")
