@@ -32,7 +32,7 @@ DECIDED_FROM = 0.8
 """Least confidence of a decided truth; a tied label is never decided.
 
 Pages, exports and commands call other labels undecided. With two labels and no known truths,
-`NoiseAware` is at most about 87 % sure, because most workers may share an error."""
+`NoiseAware` stays below 90 %, because most workers may share an error."""
 
 MAX_COMPLETION_CODE = 100  # most characters of a completion code
 MAX_ITERATIONS = 10_000  # most iterations of a campaign's method
