@@ -13,6 +13,8 @@ from quietcrowd.report_domains import (
     MOST_SETS,
     LabelSets,
     Lattice,
+    Numbers,
+    OneOf,
     OrNull,
     Reals,
     ranks_of,
@@ -32,6 +34,7 @@ DOMAINS = [
     Lattice(origin=-1.5, step=2**-7),
     Lattice(origin=0.1, step=0.25, bits=64),
     Reals(),
+    OneOf(parts=(Categorical(["no", "yes"]), Lattice(origin=0.1, step=0.25, bits=64))),
 ]
 
 
@@ -97,6 +100,39 @@ def test_reals_hold_finite_numbers():
     _, inside = Reals().encode(column([1.5, float("nan"), float("inf"), None]))
     assert inside.tolist() == [True, False, False, False]
     assert not Reals().holds(np.array([np.inf]))
+
+
+PARTS = (Ordinal([1, 2, 3]), Lattice(origin=0, step=1), Numbers(origin=0, step=1, count=5))
+
+
+@pytest.mark.parametrize(
+    ("part", "codes"),
+    [
+        (0, np.array([0, 2], np.uint8)),
+        (1, np.array([-(2**31) + 1, 0, 2**31 - 1], np.int32)),
+        (2, np.array([0, 4], np.uint8)),
+    ],
+)
+def test_reports_of_several_domains_are_one_integer(part, codes):
+    domain = OneOf(parts=PARTS)
+    values = domain.values_of(part, codes)
+    assert (domain.part_codes(values) == part).all()
+    back = domain.codes_of(part, values)
+    assert back.dtype == codes.dtype
+    assert np.array_equal(back, codes)
+    assert domain.holds(values)
+    again, inside = domain.encode(column(domain.decode(values)))
+    assert inside.all()
+    assert np.array_equal(again, values)
+    assert not domain.holds(np.array([domain.size]))
+
+
+def test_noise_beyond_2_to_the_53_is_cut_off():
+    domain = OneOf(parts=(Lattice(origin=0.0, step=1.0, bits=64),))
+    values = domain.values_of(0, np.array([-(2**60), 2**60]))
+    assert domain.codes_of(0, values).tolist() == [-(2**53) + 1, 2**53 - 1]
+    with pytest.raises(ParameterError, match="integers can be joined"):
+        OneOf(parts=(Reals(),))
 
 
 @pytest.mark.parametrize("step", [0.0, -1.0, float("nan"), float("inf")])

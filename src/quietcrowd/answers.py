@@ -577,14 +577,24 @@ class Answers:
 
     def without_null(self, null: npt.NDArray[np.bool_], domain: Domain) -> Answers:
         """Return the table without NULL reports, which `dropped` counts, in their domain."""
-        kept_before = np.concatenate([[0], np.cumsum(~null)])
+        dropped = evolve(self.dropped, null_reports=int(null.sum()))
+        return evolve(self._rows(~null), domain=domain, dropped=dropped)
+
+    def of_rows(self, chosen: npt.NDArray[np.bool_]) -> Answers:
+        """Return some rows, with all tasks and the workers of these rows."""
+        found = self._rows(chosen)
+        heard = np.zeros(len(self.workers), np.bool_)
+        heard[found.worker_codes] = True
+        codes = (np.cumsum(heard) - 1)[found.worker_codes]
+        return evolve(found, workers=self.workers.filter(pa.array(heard)), worker_codes=codes)
+
+    def _rows(self, chosen: npt.NDArray[np.bool_]) -> Answers:
+        before = np.concatenate([[0], np.cumsum(chosen)])
         return evolve(
             self,
-            domain=domain,
-            offsets=kept_before[self.offsets],
-            worker_codes=self.worker_codes[~null],
-            values=self.values[~null],
-            dropped=evolve(self.dropped, null_reports=int(null.sum())),
+            offsets=before[self.offsets],
+            worker_codes=self.worker_codes[chosen],
+            values=self.values[chosen],
         )
 
     def describe(self, truths: Any = None) -> Description:

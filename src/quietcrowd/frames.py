@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
@@ -165,6 +166,17 @@ def _comparable(ids: pa.Array, others: pa.Array) -> tuple[pa.Array, pa.Array]:
     if alike:
         return ids, others
     return ids.cast(pa.large_string()), others.cast(pa.large_string())
+
+
+def together(first: pa.Array, *others: pa.Array) -> pa.Array:
+    """Concatenate ids in the type of the first, or as strings if that cannot hold all."""
+    import pyarrow.compute as pc
+
+    whole = all(pa.types.is_integer(ids.type) for ids in (first, *others))
+    if whole or all(not len(ids) or ids.type == first.type for ids in others):
+        with suppress(pa.ArrowInvalid):  # too large for that type
+            return pa.concat_arrays([first, *(pc.cast(ids, first.type) for ids in others)])
+    return pa.concat_arrays([pc.cast(ids, pa.string()) for ids in (first, *others)])
 
 
 def backend_of(frame: Any) -> Backend:

@@ -1,8 +1,9 @@
-"""Domains of reports that answers do not have: NULL, sets, and unbounded numbers."""
+"""Domains of reports that answers do not have: NULL, sets, unbounded numbers, and several kinds."""
 
 import math
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import accumulate
 from typing import Any, ClassVar
 
 import numpy as np
@@ -113,9 +114,7 @@ class LabelSets(Domain):
 
     @override
     def encode(self, column: pa.ChunkedArray) -> tuple[Values, npt.NDArray[np.bool_]]:
-        numbers = as_numbers(column)
-        inside = (numbers >= 0) & (numbers < self.size) & (np.rint(numbers) == numbers)
-        return np.where(inside, numbers, 0).astype(self.dtype), inside
+        return _whole_numbers(column, self.size)
 
     @override
     def decode(self, values: Values) -> pa.Array:
@@ -226,6 +225,110 @@ class Numbers(NumericDomain):
     @override
     def example(self) -> str:
         return f"Numbers(origin={self.origin!r}, step={self.step!r}, count={self.count})"
+
+
+def stored_codes(domain: Domain) -> range | None:
+    """Return the integers that a domain of reports stores; None if it stores other values.
+
+    Numbers of a lattice of 64 bits count up to 2^53: noise beyond has a probability below e^-128.
+    """
+    if isinstance(domain, Lattice):
+        most = 2 ** min(domain.bits - 1, 53) - 1
+        return range(-most, most + 1)
+    size = domain.count if isinstance(domain, Numbers) else getattr(domain, "size", None)
+    return None if size is None else range(size)
+
+
+def _check_parts(_: object, __: object, parts: tuple[Domain, ...]) -> None:
+    for part in parts:
+        if stored_codes(part) is None:
+            raise ParameterError("domains.part-not-integers", domain=part.example())
+
+
+@frozen(kw_only=True, slots=False)
+class OneOf(Domain):
+    """Reports of several mechanisms: one integer states the mechanism and its report.
+
+    It is the number of all codes of earlier `parts`, plus the position of the report's code among
+    those of its own part.
+    """
+
+    kind: ClassVar[str] = "one-of"
+    parts: tuple[Domain, ...] = field(validator=_check_parts)
+
+    @cached_property
+    def _codes(self) -> tuple[range, ...]:
+        return tuple(codes for part in self.parts if (codes := stored_codes(part)) is not None)
+
+    @cached_property
+    def starts(self) -> npt.NDArray[np.int64]:
+        """First integer of each part, and their total number, shape (parts + 1,)."""
+        return np.array([*accumulate(map(len, self._codes), initial=0)], np.int64)
+
+    @property
+    def size(self) -> int:
+        """Number of possible reports."""
+        return int(self.starts[-1])
+
+    @property
+    @override
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(np.int64)
+
+    def part_codes(self, values: Values) -> npt.NDArray[np.intp]:
+        """Return the position of each value's part."""
+        return np.searchsorted(self.starts, values, side="right") - 1
+
+    def values_of(self, part: int, codes: Values) -> Values:
+        """Return codes of one part as this domain stores them."""
+        own = self._codes[part]
+        stored: Values = np.clip(codes.astype(np.int64), own[0], own[-1])
+        stored += self.starts[part] - own[0]
+        return stored
+
+    def codes_of(self, part: int, values: Values) -> Values:
+        """Return values of one part as its own domain stores them."""
+        own: Values = values - self.starts[part] + self._codes[part][0]
+        return own.astype(self.parts[part].dtype)
+
+    @override
+    def encode(self, column: pa.ChunkedArray) -> tuple[Values, npt.NDArray[np.bool_]]:
+        return _whole_numbers(column, self.size)
+
+    @override
+    def decode(self, values: Values) -> pa.Array:
+        return pa.array(values)
+
+    @override
+    def holds(self, values: Values) -> bool:
+        low, high = values.min(initial=0), values.max(initial=0)
+        return bool(values.dtype == self.dtype and low >= 0 and high < self.size)
+
+    @override
+    def describe(self) -> str:
+        return "; or ".join(part.describe() for part in self.parts)
+
+    @override
+    def example(self) -> str:
+        return f"OneOf(parts=({', '.join(part.example() for part in self.parts)},))"
+
+    @override
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": self.kind, "parts": [part.to_dict() for part in self.parts]}
+
+    @classmethod
+    @override
+    def _from_parameters(cls, parameters: Mapping[str, Any]) -> "OneOf":
+        return cls(parts=tuple(map(Domain.from_dict, parameters["parts"])))
+
+
+def _whole_numbers(
+    column: pa.ChunkedArray, size: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Convert whole numbers from 0 to size - 1, and return a mask of those inside."""
+    numbers = as_numbers(column)
+    inside = (numbers >= 0) & (numbers < size) & (np.rint(numbers) == numbers)
+    return np.where(inside, numbers, 0).astype(np.int64), inside
 
 
 @frozen(kw_only=True, slots=False)

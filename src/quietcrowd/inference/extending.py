@@ -1,17 +1,15 @@
 """Extending an estimate: new tasks are swept with the state of an earlier estimate."""
 
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 from attrs import evolve
 
 from quietcrowd.answers import Answers
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.frames import positions_by_text
+from quietcrowd.frames import positions_by_text, together
 from quietcrowd.inference.estimate import TruthEstimate
 from quietcrowd.inference.loop import LoopProgress, LoopResult, estimate, iterate
 from quietcrowd.inference.model import Extension, LearningModel, Model
@@ -57,19 +55,10 @@ def join_workers(
     places = positions_by_text(named, known)
     added = named.filter(pa.array(places < 0))
     places[places < 0] = len(known) + np.arange(len(added))
-    ids = _together(known, added)
+    ids = together(known, added)
     earlier = np.arange(len(ids))
     earlier[len(known) :] = -1
     return observed.among(ids, places), earlier
-
-
-def _together(known: pa.Array, added: pa.Array) -> pa.Array:
-    """Concatenate ids in the type of the known ones, or as strings if that cannot hold all."""
-    whole = all(pa.types.is_integer(ids.type) for ids in (known, added))
-    if whole or not len(added) or added.type == known.type:
-        with suppress(pa.ArrowInvalid):  # too large for that type
-            return pa.concat_arrays([known, pc.cast(added, known.type)])
-    return pa.concat_arrays([pc.cast(ids, pa.string()) for ids in (known, added)])
 
 
 def joined_summary(start: Summary, fresh: Summary, earlier: npt.NDArray[np.intp]) -> Summary:

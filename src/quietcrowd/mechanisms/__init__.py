@@ -8,10 +8,12 @@ from quietcrowd.mechanisms.bounded_numbers import (
     HybridMechanism,
     PiecewiseMechanism,
 )
+from quietcrowd.mechanisms.joining import join_reports
 from quietcrowd.mechanisms.laplace import LaplaceMechanism
 from quietcrowd.mechanisms.matrix_factorization import MatrixFactorization
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 from quietcrowd.mechanisms.memo import Memo
+from quietcrowd.mechanisms.mixture import Mixture, NonPrivate
 from quietcrowd.mechanisms.optimal_mechanism import OptimalMechanism
 from quietcrowd.mechanisms.randomized_response import RandomizedResponse
 from quietcrowd.mechanisms.subset_selection import SubsetSelection
@@ -24,10 +26,13 @@ __all__ = [
     "MatrixFactorization",
     "Mechanism",
     "Memo",
+    "Mixture",
+    "NonPrivate",
     "OptimalMechanism",
     "PiecewiseMechanism",
     "RandomizedResponse",
     "Reports",
     "SubsetSelection",
     "TwoLayerRandomizedResponse",
+    "join_reports",
 ]

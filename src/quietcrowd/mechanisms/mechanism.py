@@ -45,7 +45,7 @@ from quietcrowd.mechanisms.sent_again import Marks
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, Tasks
 from quietcrowd.privacy.loss import ReleaseLoss, pure_distribution
 from quietcrowd.privacy.tails import TailBound, composed_tail
-from quietcrowd.report_domains import OrNull
+from quietcrowd.report_domains import OneOf, OrNull
 from quietcrowd.task_options import TaskOptions
 from quietcrowd.validation import check_names, check_proportion, find_described
 
@@ -95,6 +95,9 @@ class Mechanism(ABC):
     )
     """Why a memo cannot contain its reports; None if it can: see `fixed_reports`."""
 
+    randomizes: ClassVar[bool] = True
+    """Whether it makes reports; a mixture only describes them."""
+
     is_taskwise: ClassVar[bool] = False
     """Whether it reports on each task separately: see `TaskwiseMechanism`."""
 
@@ -109,11 +112,11 @@ class Mechanism(ABC):
 
     @staticmethod
     def registry() -> Mapping[str, type[Mechanism]]:
-        """Return every mechanism class by its name in files and on the command line.
+        """Return every class that makes reports, by its name in files and on the command line.
 
         Each class with its own `name` is registered when it is defined.
         """
-        return MappingProxyType(_REGISTRY)
+        return MappingProxyType({name: kind for name, kind in _REGISTRY.items() if kind.randomizes})
 
     @property
     def report_domain(self) -> Domain:
@@ -644,7 +647,7 @@ class Mechanism(ABC):
         return mechanism
 
 
-@frozen(kw_only=True, eq=False)
+@frozen(kw_only=True, eq=False, slots=False)
 class Reports:
     """Reports that workers' devices sent, with their mechanism.
 
@@ -665,6 +668,8 @@ class Reports:
         Which reports of a campaign their devices had sent before; None without marks.
     campaign : str or None
         Id of the campaign, if reports are marked.
+
+    Reports of several mechanisms, see `join_reports`, have a `Mixture` as `mechanism`.
 
     Raises
     ------
@@ -713,6 +718,43 @@ class Reports:
         if self.participation_codes is None or domain is None:
             return None
         return check_numeric(domain, "participation").numbers(self.participation_codes)
+
+    @property
+    def mechanisms(self) -> tuple[Mechanism, ...]:
+        """Mechanisms of the reports: those of a mixture, or `mechanism`."""
+        mixture: Any = self.mechanism
+        return mixture.parts if isinstance(self.table.domain, OneOf) else (mixture,)
+
+    @cached_property
+    def part_codes(self) -> npt.NDArray[np.intp]:
+        """Position of each report's mechanism in `mechanisms`, shape (reports,)."""
+        domain = self.table.domain
+        if isinstance(domain, OneOf):
+            return domain.part_codes(self.table.values)
+        return np.zeros(len(self.table), np.intp)
+
+    def split(self) -> tuple[Reports, ...]:
+        """Return the reports of each of `mechanisms`, with all tasks and the workers who sent them.
+
+        `join_reports` joins them again.
+        """
+        domain = self.table.domain
+        if not isinstance(domain, OneOf):
+            return (self,)
+        found = []
+        for place, mechanism in enumerate(self.mechanisms):
+            mine = self.part_codes == place
+            table = self.table.of_rows(mine)
+            own = domain.codes_of(place, table.values)
+            found.append(
+                evolve(
+                    self,
+                    table=evolve(table, domain=mechanism.report_domain, values=own),
+                    mechanism=mechanism,
+                    again=None if self.again is None else self.again[mine],
+                )
+            )
+        return tuple(found)
 
     def __len__(self) -> int:
         return len(self.table)
@@ -765,7 +807,7 @@ class Reports:
     def _mark(self) -> str:
         mechanism = self.mechanism
         kind = type(mechanism)
-        named = mechanism.registry().get(getattr(kind, "name", ""))
+        named = _REGISTRY.get(getattr(kind, "name", ""))
         if named is kind or mechanism.options is not None:
             described = mechanism.to_dict()
         else:  # an unregistered class: no file can be read with it
