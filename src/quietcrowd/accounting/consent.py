@@ -92,14 +92,20 @@ def consent_sentences(
     )
 
 
-def short_consent(guarantee: PrivacyGuarantee, *, together: bool = False) -> tuple[str, ...]:
+def short_consent(
+    guarantee: PrivacyGuarantee,
+    *,
+    together: bool = False,
+    more: Iterable[tuple[float, str]] = (),
+) -> tuple[str, ...]:
     r"""Describe a guarantee in few lines for a worker; percentages are rounded up.
 
     They limit the certainty about any fact: from one answer that is sent, then from all together,
     then participation. See `consent_sentences` for everything else, and ``docs/theory/facts.md``
     for a proof. `together` states that one report is about all answers, so that no answer is sent
-    separately. For delta above 0 the lines are about two possible answers, because a tail bound
-    does not extend to other facts.
+    separately. `more` are further losses, each with its subject, such as ``"any 7 rounds"``. For
+    delta above 0 the lines are about two possible answers, because a tail bound does not extend to
+    other facts.
 
     Examples
     --------
@@ -131,7 +137,7 @@ def short_consent(guarantee: PrivacyGuarantee, *, together: bool = False) -> tup
         seen = ". Skipping is hidden like an answer: skip freely."
     return (
         f"{about} become at most",
-        *(f"{_shown(epsilon)} sure{of_one} from {what}" for epsilon, what in figures),
+        *(f"{_shown(epsilon)} sure{of_one} from {what}" for epsilon, what in [*figures, *more]),
         f"Not hidden: taking part{seen}",
     )
 
@@ -231,6 +237,19 @@ def _hides_nothing(epsilon: float, priors: Sequence[float]) -> bool:
     """Return whether every prior with some doubt can end in near certainty."""
     doubtful = [prior for prior in priors if 1 - most_sure(0.0, prior) >= _CERTAIN]
     return bool(doubtful) and all(1 - most_sure(epsilon, prior) < _DOUBT for prior in doubtful)
+
+
+def limit_sentence(what: str, epsilon: float, priors: Sequence[float] = (0.5,)) -> str:
+    """Describe a loss about something, such as ``"all answers in any 7 rounds"``, without chance.
+
+    Examples
+    --------
+    >>> print(limit_sentence("all answers", 0.5).partition(" can ")[2])
+    become at most 62.3 % sure of it.
+    """
+    if _hides_nothing(epsilon, priors):
+        return f"About {what}: {_NOT_HIDDEN}."
+    return f"About {what}: {_limits(epsilon, priors, '')}."
 
 
 def _about_one(guarantee: PrivacyGuarantee, priors: Sequence[float]) -> str:

@@ -5,6 +5,7 @@ import re
 import pytest
 from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.promises import PROMISES
+from tests.campaign.terms.test_rounds import rounds
 
 from quietcrowd.accounting.consent import consent_sentences
 from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
@@ -244,3 +245,34 @@ def test_a_campaign_states_only_how_many_options_tasks_have():
         build(mechanism=mechanism)
     with pytest.raises(FormatError):
         usable_mechanism(mechanism.to_dict())
+
+
+IN_ROUNDS = {"rounds": rounds(), "requester_id": 32 * "a", "drafts": True}
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_rounds_state_the_losses_of_a_round_and_of_all(name):
+    mechanism = MECHANISMS[name]
+    if mechanism.every_task:
+        with pytest.raises(ParameterError, match="cannot be used in rounds"):
+            build(mechanism=mechanism, **IN_ROUNDS)
+        return
+    told, plain = (
+        json.loads(build(mechanism=mechanism, **{**IN_ROUNDS, **changed}).text)
+        for changed in ({}, {"rounds": None})
+    )
+    assert (told["version"], plain["version"]) == (6, 5)
+    assert told.keys() - plain.keys() == {"rounds", "losses"}
+    changed = {"version", "rounds", "losses", "consent", "summary"}
+    assert all(told[name] == plain[name] for name in told.keys() - changed)
+    loss = told["guarantee"]["worker_epsilon"]
+    assert told["losses"] == rounds().losses(loss).to_dict()
+    assert told["consent"][:3] == plain["consent"][:3]
+    assert all(
+        re.fullmatch(r"(practically )?[\d.]+ % sure from .*", one) for one in told["summary"][1:5]
+    )
+
+
+def test_rounds_are_about_no_one_day():
+    with pytest.raises(ParameterError, match="as_of"):
+        build(**IN_ROUNDS, as_of="2026-12-01")

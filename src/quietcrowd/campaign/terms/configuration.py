@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
@@ -14,17 +15,21 @@ from attrs import evolve, frozen
 from quietcrowd.accounting.consent import consent_sentences, short_consent
 from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
 from quietcrowd.campaign.terms.channels import earlier_document, report_rule
+from quietcrowd.campaign.terms.menu import CHOICE, CHOICE_IN_BRIEF, Menu, with_menu
 from quietcrowd.campaign.terms.near_copies import largest_group
 from quietcrowd.campaign.terms.options import among_options
 from quietcrowd.campaign.terms.promises import Allotment, Promises
+from quietcrowd.campaign.terms.rounds import Rounds
 from quietcrowd.campaign.terms.settings import MAX_REPORTS
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, finite_loss
 
 FIRST_VERSION, PROMISING_VERSION, ALLOTTING_VERSION, NAMING_VERSION, VERSION = 1, 2, 3, 4, 5
-"""Versions 1 to 5; only the last is written. Version 1 has no promises, and versions 1 and 2 assign
-no tasks. Version 4 adds the requester's id, version 5 `drafts` and a summary of the sentences."""
+ROUNDS_VERSION = 6
+"""Versions 1 to 6; only the last two are written. Version 1 has no promises, and versions 1 and 2
+assign no tasks. Version 4 adds the requester's id, version 5 `drafts` and a summary of the
+sentences. Version 6 has a menu, rounds or both."""
 
 _DAY = re.compile(r"[1-9]\d{3}-\d{2}-\d{2}", re.ASCII)
 
@@ -42,7 +47,7 @@ def build_configuration(
     campaign: str,
     title: str,
     description: str,
-    mechanism: Mechanism,
+    mechanism: Mechanism | Menu,
     answers: int | None,
     linked: int | None,
     tasks: Sequence[tuple[str, str, Any]],
@@ -51,39 +56,51 @@ def build_configuration(
     requester_id: str | None = None,
     as_of: str | None = None,
     drafts: bool | None = None,
+    rounds: Rounds | None = None,
 ) -> Configuration:
     """Build the configuration of a campaign, or raise `ParameterError` or `FormatError`.
 
     `tasks` are ordered by id. `answers` limits a worker's answers (None for all tasks), or is the
     number of tasks assigned to a worker. `linked` limits the answers that share one fact; the
     default is the result of `largest_group`. `as_of` is the day that all questions refer to.
-    `drafts` states whether devices may keep unsent answers; None writes an older version.
+    `drafts` states whether devices may keep unsent answers; None writes an older version. Entries
+    of a menu are ordered by the loss of a person; `chosen` returns the configuration of one.
     """
     if not tasks:
         raise ParameterError("campaign.no-task")
-    among_options(mechanism, [(name, data) for _, name, data in tasks])  # raises if they are wrong
-    if mechanism.every_task and len(tasks) > MAX_REPORTS:
-        raise ParameterError("campaign.too-many-tasks", max_reports=MAX_REPORTS, count=len(tasks))
-    handed_out = Allotment.of(allotment, mechanism=mechanism, answers=answers, tasks=len(tasks))
     most = min(answers or len(tasks), len(tasks), MAX_REPORTS)
-    text = canonical_json(
+    menu = mechanism if isinstance(mechanism, Menu) else None
+    mechanisms = (mechanism,) if isinstance(mechanism, Mechanism) else mechanism.mechanisms
+    for one in mechanisms:
+        among_options(one, [(name, data) for _, name, data in tasks])  # raises if they are wrong
+        if one.every_task and len(tasks) > MAX_REPORTS:
+            raise ParameterError(
+                "campaign.too-many-tasks", max_reports=MAX_REPORTS, count=len(tasks)
+            )
+    found = max(_linked(linked, most, tasks, one) for one in mechanisms)
+    hashed, names = hash_tasks(tasks), [name for _, name, _ in tasks]
+    described = [
         describe_campaign(
             campaign=campaign,
             title=title,
             description=description,
-            mechanism=mechanism,
+            mechanism=one,
             answers=most,
-            linked=_linked(linked, most, tasks, mechanism),
+            linked=found,
             tasks=len(tasks),
-            tasks_hash=hash_tasks(tasks),
-            total_epsilon=loss_of_tasks(mechanism, most, [name for _, name, _ in tasks]),
+            tasks_hash=hashed,
+            total_epsilon=loss_of_tasks(one, most, names),
             promises=promises,
-            allotment=handed_out,
+            allotment=Allotment.of(allotment, mechanism=one, answers=answers, tasks=len(tasks)),
             requester_id=requester_id,
             as_of=as_of,
             drafts=drafts,
+            rounds=rounds,
+            in_menu=menu is not None,
         )
-    )
+        for one in mechanisms
+    ]
+    text = canonical_json(described[0] if menu is None else with_menu(described, menu))
     return Configuration(text=text, hash=hashlib.sha256(text).digest())
 
 
@@ -150,13 +167,25 @@ def describe_campaign(
     requester_id: str | None,
     as_of: str | None,
     drafts: bool | None,
+    rounds: Rounds | None = None,
+    in_menu: bool = False,
 ) -> dict[str, Any]:
-    """Return the content of a configuration; for parameters see `build_configuration`."""
+    """Return the content of a configuration, `chosen` if it is `in_menu`.
+
+    For parameters see `build_configuration`.
+    """
     if as_of is not None:
         check_as_of(as_of)
     guarantee = campaign_guarantee(mechanism, answers, linked, tasks, total_epsilon)
+    is_latest = rounds is not None or in_menu
+    if is_latest and None in (promises, requester_id, drafts):
+        raise ParameterError("campaign.rounds-need-promises")
+    if rounds is not None:
+        _check_for_rounds(mechanism, guarantee, as_of)
     return {
-        "version": _version(promises, allotment, requester_id, drafts),
+        "version": ROUNDS_VERSION
+        if is_latest
+        else _version(promises, allotment, requester_id, drafts),
         "campaign": campaign,
         "title": title,
         "description": description,
@@ -172,13 +201,32 @@ def describe_campaign(
         **({} if requester_id is None else {"requester_id": requester_id}),
         **({} if as_of is None else {"as_of": as_of}),
         **({} if drafts is None else {"drafts": drafts}),
-        **_privacy(guarantee, promises, allotment, as_of),
+        **_privacy(guarantee),
+        "consent": agreed_sentences(guarantee, promises, allotment, as_of, rounds, in_menu),
         **(
             {}
             if drafts is None
-            else {"summary": agreed_summary(mechanism, guarantee, promises, allotment)}
+            else {
+                "summary": agreed_summary(
+                    mechanism, guarantee, promises, allotment, rounds, in_menu
+                )
+            }
         ),
+        **({} if rounds is None else _in_rounds(guarantee, rounds)),
     }
+
+
+def _check_for_rounds(mechanism: Mechanism, guarantee: PrivacyGuarantee, as_of: str | None) -> None:
+    finite = math.isfinite(guarantee.total_epsilon) and not guarantee.delta
+    if mechanism.every_task or not finite:
+        raise ParameterError("campaign.mechanism-not-in-rounds", name=mechanism.name)
+    if as_of is not None:
+        raise ParameterError("campaign.rounds-without-day")
+
+
+def _in_rounds(guarantee: PrivacyGuarantee, rounds: Rounds) -> Mapping[str, Any]:
+    losses = rounds.losses(guarantee.total_epsilon)
+    return {"rounds": rounds.to_dict(), "losses": losses.to_dict()}
 
 
 def _version(
@@ -196,13 +244,8 @@ def _version(
     return FIRST_VERSION if promises is None else PROMISING_VERSION
 
 
-def _privacy(
-    guarantee: PrivacyGuarantee,
-    promises: Promises | None,
-    allotment: Allotment | None,
-    as_of: str | None,
-) -> Mapping[str, Any]:
-    """Return the guarantee in numbers and in sentences; null is an infinite epsilon."""
+def _privacy(guarantee: PrivacyGuarantee) -> Mapping[str, Any]:
+    """Return the guarantee in numbers; null is an infinite epsilon."""
     return {
         "guarantee": {
             "answer_epsilon": finite_loss(guarantee.epsilon),
@@ -211,8 +254,7 @@ def _privacy(
             "delta": guarantee.delta,
             "participation_protected": guarantee.participation_protected,
             "assumptions": guarantee.assumptions,
-        },
-        "consent": agreed_sentences(guarantee, promises, allotment, as_of),
+        }
     }
 
 
@@ -245,12 +287,17 @@ def agreed_sentences(
     promises: Promises | None,
     allotment: Allotment | None = None,
     as_of: str | None = None,
+    rounds: Rounds | None = None,
+    in_menu: bool = False,
 ) -> tuple[str, ...]:
     """Return all sentences that a worker agrees to; for the parameters see `describe_campaign`."""
     day = () if as_of is None else (f"All questions are about the day {as_of}.",)
     asked = () if allotment is None else (allotment.sentence,)
     more = () if promises is None else promises.sentences
-    return (*consent_sentences(guarantee, priors=(0.5,)), *day, *asked, *more)
+    if rounds is not None and promises is not None:
+        more = rounds.sentences(guarantee.total_epsilon, promises)
+    choice = (CHOICE,) if in_menu else ()
+    return (*consent_sentences(guarantee, priors=(0.5,)), *day, *asked, *more, *choice)
 
 
 def agreed_summary(
@@ -258,10 +305,17 @@ def agreed_summary(
     guarantee: PrivacyGuarantee,
     promises: Promises | None,
     allotment: Allotment | None,
+    rounds: Rounds | None = None,
+    in_menu: bool = False,
 ) -> tuple[str, ...]:
     """Return the lines that a worker sees first; `agreed_sentences` states everything."""
     given = () if allotment is None else (allotment.summary,)
     more = () if promises is None else promises.summary
+    figures: list[tuple[float, str]] = []
+    if rounds is not None and promises is not None:
+        more = rounds.summary(promises.at_least)
+        figures = rounds.figures(guarantee.total_epsilon)
+    choice = (CHOICE_IN_BRIEF,) if in_menu else ()
     together = mechanism.channel.kind == "sketch"
-    lines = short_consent(guarantee, together=together)
-    return (*lines, *given, *more, "Answers elsewhere add up.")
+    lines = short_consent(guarantee, together=together, more=figures)
+    return (*lines, *given, *more, *choice, "Answers elsewhere add up.")

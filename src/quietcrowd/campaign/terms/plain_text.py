@@ -32,6 +32,11 @@ def one_line(text: str) -> str:
     return printable(" ".join(text.split()))
 
 
+def counted(count: int, noun: str) -> str:
+    """Return a number and a noun, with an s unless the number is 1."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
 def reading_order(name: str) -> list[str | int]:
     """Return a sorting key in which the numbers in names count as numbers: t2 is before t10."""
     parts = re.split("([0-9]+)", name)

@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 from attrs import asdict, field, frozen
 
+from quietcrowd.campaign.terms.plain_text import counted
 from quietcrowd.campaign.terms.settings import MAX_REPORTS
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms import Mechanism
@@ -92,8 +93,10 @@ class Promises:
             if least == 1
             else f"The requester sees new people {least:,} or more at a time."
         )
-        count = "1 day" if days == 1 else f"{days:,} days"
-        return shown, f"Reports are deleted {count} after closing, or if you withdraw."
+        return (
+            shown,
+            f"Reports are deleted {counted(days, 'day')} after closing, or if you withdraw.",
+        )
 
 
 PROMISED = tuple(Promises.__annotations__)
@@ -126,10 +129,10 @@ def _withdrawn(least: int) -> str:
 
 
 def _kept(days: int) -> str:
-    count = "1 day" if days == 1 else f"{days:,} days"
     return (
-        f"The server deletes your reports and everything else it has about you {count} after the "
-        "campaign closes. Deleting copies made before then is up to the requester."
+        "The server deletes your reports and everything else it has about you "
+        f"{counted(days, 'day')} after the campaign closes. Deleting copies made before then is up "
+        "to the requester."
     )
 
 
