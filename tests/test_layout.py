@@ -57,6 +57,7 @@ NO_MIRROR = {
     "test_json_output": "every command that prints JSON",
     "test_layout": "the tests themselves",
     "test_lost_files": "databases, journals and copies, whatever is lost and restored",
+    "test_mixtures": "reports of several mechanisms, through every method",
     "test_looks": "what a requester sees, whatever workers do in whichever order",
     "test_losses": "what the page works out of losses, beside what Python does",
     "test_package": "the package as a whole",

@@ -15,7 +15,8 @@ static double unit_of_shares(i64 labels) { return labels <= 256 ? 17592186044416
 
 // Some tasks, and their reports. `next` moves on to the tasks that follow.
 struct CavityBlock {
-    CavityBlock(const LabelPartition& p, i64 labels, i64 workers) : p(p), labels(labels), workers(workers) {
+    CavityBlock(const LabelPartition& p, i64 labels, i64 kinds, i64 workers)
+        : p(p), labels(labels), kinds(kinds), workers(workers) {
         check_sizes(p);
         check_offsets(p.offsets, p.workers.size(), 0, p.tasks());
         i64 longest = 1;
@@ -39,14 +40,14 @@ struct CavityBlock {
         u32 wrong = 0;
         for (i64 row = 0; row < rows; row++) {
             reports[row] = read(p.values, offsets[0] + row);
-            wrong |= (u32)(reports[row] >= (u32)labels);
+            wrong |= (u32)(reports[row] >= (u32)kinds);
         }
         require(!wrong, "a value is out of range, at or after task", first);
         return true;
     }
 
     const LabelPartition& p;
-    const i64 labels, workers;
+    const i64 labels, kinds, workers;  // kinds of reports
     i64 most_tasks = 1, most_rows = 0, first = 0, tasks = 0, rows = 0;
     const i64* offsets = nullptr;
     const i32* known = nullptr;
@@ -54,13 +55,13 @@ struct CavityBlock {
 };
 
 template <int N, int M>
-static void check_sizes(const CavityVotes<N>& votes, const ReportDistributions<M>& distributions, i64 labels, i64 workers,
-                        Array<i64, 4> histograms) {
+static void check_sizes(const CavityVotes<N>& votes, const ReportDistributions<M>& distributions, i64 labels, i64 kinds,
+                        i64 workers, Array<i64, 4> histograms) {
     require(labels >= 1 && labels <= 65536, "there must be 1 to 65,536 labels");
     require(votes.trust.size() == workers && distributions.answering.size() == workers, "arrays must have one entry per worker");
     const i64 channels = distributions.right.shape[0];
-    require(distributions.silent.shape[0] == channels && distributions.silent.shape[1] == labels,
-            "probabilities without an answer must be one per channel and label");
+    require(kinds >= 1 && distributions.silent.shape[0] == channels && distributions.silent.shape[1] == kinds,
+            "probabilities without an answer must be one per channel and report");
     require(histograms.shape[1] == votes.crowd.shape[0] && histograms.shape[2] == channels,
             "histograms must be one per worker, crowd and channel");
 }
@@ -152,11 +153,11 @@ static void fill_coin_cavities(const CavityBlock& block, const u32* QC_RESTRICT 
 void coin_cavities(const LabelPartition& partition, const CavityVotes<1>& votes, const ReportDistributions<2>& distributions,
                    i64 first_worker, Array<i64, 4> histograms) {
     const i64 labels = votes.log_priors.size(), workers = votes.coins.size();
-    check_sizes(votes, distributions, labels, workers, histograms);
+    check_sizes(votes, distributions, labels, labels, workers, histograms);
     require(votes.tables.size() == 0, "votes must be one per worker");
     require(distributions.right.shape[1] == 2, "there must be two probabilities per channel");
     const ReportHistograms found(distributions.nodes, first_worker, histograms);
-    CavityBlock block(partition, labels, workers);
+    CavityBlock block(partition, labels, labels, workers);
     const i64 most = block.most_rows;
     Room<u32> reports(most);
     Room<i64> added(most);
@@ -209,7 +210,7 @@ static void fill_own_votes(const CavityBlock& block, const CavityVotes<3>& votes
     }
     const double nats = votes.nats, lowest = -votes.most;
     for (i64 row = 0; row < block.rows; row++) {
-        const i32* QC_RESTRICT own = votes.tables.data + ((u64)block.codes[row] * labels + reports[row]) * labels;
+        const i32* QC_RESTRICT own = votes.tables.data + ((u64)block.codes[row] * block.kinds + reports[row]) * labels;
         i32 highest = own[0];
         for (i64 l = 1; l < labels; l++) highest = greater_of(highest, own[l]);
         for (i64 l = 0; l < labels; l++) {
@@ -265,7 +266,7 @@ static void mix(const CavityBlock& block, const double* QC_RESTRICT distribution
     const double fine = unit_of_shares(labels);
     for (i64 row = 0; row < block.rows; row++) mixed[row] = 0.0;
     for (i64 l = 0; l < labels; l++) {
-        const double* QC_RESTRICT of = distribution + l * labels;
+        const double* QC_RESTRICT of = distribution + l * block.kinds;
         const double* QC_RESTRICT share = shares + l * stride;
         for (i64 row = 0; row < block.rows; row++) mixed[row] += to_whole(share[row] * of[reports[row]] * fine);
     }
@@ -274,19 +275,19 @@ static void mix(const CavityBlock& block, const double* QC_RESTRICT distribution
 
 void table_cavities(const LabelPartition& partition, const CavityVotes<3>& votes, const ReportDistributions<3>& distributions,
                     i64 first_worker, Array<i64, 4> histograms) {
-    const i64 labels = votes.log_priors.size(), workers = votes.trust.size();
-    check_sizes(votes, distributions, labels, workers, histograms);
-    const i64 cells = labels * labels, of_tables = votes.tables.size();
-    require((votes.coins.size() == workers && of_tables == 0) ||
+    const i64 labels = votes.log_priors.size(), kinds = distributions.right.shape[2], workers = votes.trust.size();
+    check_sizes(votes, distributions, labels, kinds, workers, histograms);
+    const i64 cells = kinds * labels, of_tables = votes.tables.size();
+    require((votes.coins.size() == workers && of_tables == 0 && kinds == labels) ||
                 (votes.coins.size() == 0 && of_tables % cells == 0 && of_tables / cells == workers),
             "votes must be one per worker, or one per worker, report and truth");
     const Array<const double, 3> of_labels[] = {votes.crowd, distributions.right, distributions.wrong};
     for (const Array<const double, 3>& tables : of_labels)
-        require(tables.shape[1] == labels && tables.shape[2] == labels,
+        require(tables.shape[1] == labels && tables.shape[2] == kinds,
                 "tables must have one entry per truth and report");
     require(distributions.wrong.shape[0] == distributions.right.shape[0], "tables must be one per channel");
     const ReportHistograms found(distributions.nodes, first_worker, histograms);
-    CavityBlock block(partition, labels, workers);
+    CavityBlock block(partition, labels, kinds, workers);
     const i64 most = block.most_rows;
     Room<u32> reports(most);
     Room<i64> added(labels * most);

@@ -53,7 +53,14 @@ def test_truths_are_answers_whatever_reports_are(kind):
     assert set(found.truths["truth"]) == {"no", "yes"}
     # About 5 % are wrong; that the noise makes it 25 % of 120 has a probability below 1e-9.
     assert qc.error_rate(found, CROWD.truths) < 0.25
-    assert found.workers[["agreement", "accuracy"]].isna().all(axis=None)
+    workers = found.workers.set_index("worker")
+    assert workers["agreement"].isna().all()
+    frame = CROWD.answers.to_frame().merge(CROWD.truths.to_pandas(), on="task")
+    right = (frame["label_x"] == frame["label_y"]).groupby(frame["worker"]).mean()
+    # Each interval contains its accuracy with probability .9: below .5 of 30, a chance of 1e-8.
+    assert workers["accuracy"].between(workers["accuracy_low"], workers["accuracy_high"]).all()
+    inside = right.between(workers["accuracy_low"], workers["accuracy_high"])
+    assert inside.mean() > 0.5
     assert Observations.read(reports, NoiseAware()).summary.domain == CROWD.answers.domain
     again = NoiseAware().fit(reports, found, gold=CROWD.truths.slice(0, 30))
     known = CROWD.truths["label"].to_pylist()[:30]

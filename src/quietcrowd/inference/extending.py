@@ -67,11 +67,19 @@ def joined_summary(start: Summary, fresh: Summary, earlier: npt.NDArray[np.intp]
     same_distribution = there is None if here is None else here.same_as(there)
     if fresh.domain != start.domain or fresh.channel != start.channel or not same_distribution:
         raise ParameterError("inference.channel-differs", domain=fresh.domain.example())
-    counts = start.answers_per_worker[earlier]
-    counts[earlier < 0] = 0
+
+    def added(name: str) -> Any:
+        new = getattr(fresh, name)
+        if new is None:
+            return None
+        counts = getattr(start, name)[earlier]
+        counts[earlier < 0] = 0
+        return counts + new
+
     return evolve(
         fresh,
-        answers_per_worker=counts + fresh.answers_per_worker,
+        answers_per_worker=added("answers_per_worker"),
+        answers_per_part=added("answers_per_part"),
         tasks=start.tasks + fresh.tasks,
         longest_task=max(start.longest_task, fresh.longest_task),
         low=min(start.low, fresh.low),

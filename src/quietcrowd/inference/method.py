@@ -29,7 +29,8 @@ class TruthInference(ABC):
     changes by at most `tol`. Ties are broken by a hash of `random_state`, from which a generator
     draws an integer, and the id of the task.
 
-    The class says whether a method `reads_answers` that are non-private; `corrects_quality` of the
+    The class says whether a method `reads_answers` that are non-private; `reads_mixed` reports of
+    several mechanisms; `corrects_quality` of the
     workers for the noise, though not the truths; knows the noise, but `counts_filled` answers; has
     `errors_from_model`, which need one answer a task; has `enough_at_limit` of iterations without
     convergence; or `suggests_tasks`, by models that are `SuggestsTasks`.
@@ -38,6 +39,7 @@ class TruthInference(ABC):
     name: ClassVar[str]
     version: ClassVar[int] = 1
     reads_answers: ClassVar[bool] = True
+    reads_mixed: ClassVar[bool] = False
     corrects_quality: ClassVar[bool] = False
     counts_filled: ClassVar[bool] = False
     errors_from_model: ClassVar[bool] = False

@@ -113,6 +113,7 @@ class NoiseAware(FittingMethod):
     name: ClassVar[str] = "noise-aware"
     errors_from_model: ClassVar[bool] = True
     enough_at_limit: ClassVar[bool] = True
+    reads_mixed: ClassVar[bool] = True
     suggests_tasks: ClassVar[bool] = True
     prior: Any = field(
         default=None, converter=as_label_frequencies, validator=check_label_frequencies

@@ -18,6 +18,7 @@ from quietcrowd.domains import Domain, FiniteDomain, NumericDomain
 from quietcrowd.gold import UNKNOWN
 from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.mechanisms.channels.per_worker import ReportDistribution
+from quietcrowd.report_domains import OneOf
 
 _Array: TypeAlias = npt.NDArray[Any]
 
@@ -108,6 +109,7 @@ class Summary:
     known truths and public bounds. `channel` is that of every report, and `report_distribution` the
     distribution of all reports of one worker, if known. With `other_reports`, which are neither
     answers nor NULL, values are codes of reports, and `domain` is that of the truths.
+    `answers_per_part`, shape (workers, parts), counts the reports by each mechanism of a mixture.
     """
 
     domain: Domain
@@ -120,6 +122,7 @@ class Summary:
     participation: bool = False
     report_distribution: ReportDistribution | None = None
     other_reports: bool = False
+    answers_per_part: npt.NDArray[np.int64] | None = None
 
     @classmethod
     def of(
@@ -144,6 +147,7 @@ class Summary:
             channel=channel,
             participation=participation,
             report_distribution=report_distribution or ReportDistribution.of(channel),
+            answers_per_part=_answers_per_part(answers),
         )
 
     def of_truths(self, domain: Domain) -> Summary:
@@ -181,6 +185,14 @@ class Summary:
     def most_answers(self) -> int:
         """Most answers of a worker."""
         return int(self.answers_per_worker.max(initial=0))
+
+
+def _answers_per_part(answers: Answers) -> npt.NDArray[np.int64] | None:
+    if not isinstance(answers.domain, OneOf):
+        return None
+    shape = len(answers.workers), len(answers.domain.parts)
+    places = answers.worker_codes * shape[1] + answers.domain.part_codes(answers.values)
+    return np.bincount(places, minlength=shape[0] * shape[1]).reshape(shape)
 
 
 def hash_ids(ids: pa.Array) -> npt.NDArray[np.uint64]:

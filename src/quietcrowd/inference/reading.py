@@ -30,6 +30,7 @@ from quietcrowd.inference.method import TruthInference
 from quietcrowd.inference.partition import Summary
 from quietcrowd.intake import MISSING, Intake, distinct
 from quietcrowd.mechanisms.channels.base import Channel
+from quietcrowd.mechanisms.joining import join_reports
 from quietcrowd.mechanisms.mechanism import Reports
 from quietcrowd.report_domains import OrNull
 
@@ -59,7 +60,11 @@ class Observations:
     @classmethod
     def read(cls, data: Any, method: TruthInference, domain: Domain | None = None) -> Observations:
         """Read data for a method; `domain` is that of a frame's labels, by default found."""
+        if isinstance(data, list | tuple) and any(isinstance(one, Reports) for one in data):
+            data = join_reports(*data)
         if isinstance(data, Reports):
+            if len(data.mechanisms) > 1 and not method.reads_mixed:
+                raise AnswerError("inference.mixture-unsupported", type_name=type(method).__name__)
             if data.table.options is None:
                 method.check_mechanism(data.mechanism)
                 truths = method.truth_domain(data.mechanism)

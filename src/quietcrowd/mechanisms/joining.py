@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from quietcrowd.mechanisms.mixture import Mixture, NonPrivate, check_joinable
 from quietcrowd.mechanisms.sent_again import Marks
 
 
-def join_reports(*reports: Reports | Answers) -> Reports:
+def join_reports(*reports: Reports | Answers, mechanisms: Iterable[Mechanism] = ()) -> Reports:
     """Return reports of several mechanisms, and non-private answers, as one table.
 
     `NoiseAware` infers truths from all of them. Tasks and workers match if their ids print alike.
@@ -31,6 +31,9 @@ def join_reports(*reports: Reports | Answers) -> Reports:
     ----------
     *reports : Reports or Answers
         At least one, over one domain of answers. `Answers` are non-private.
+    mechanisms : iterable of Mechanism
+        Further mechanisms of the mixture. `extend` needs reports of the same mixture, also if some
+        of its mechanisms have no new report.
 
     Returns
     -------
@@ -69,11 +72,11 @@ def join_reports(*reports: Reports | Answers) -> Reports:
     given = [part for one in reports for part in _as_reports(one, reports).split()]
     if not given:
         raise ParameterError("mechanisms.nothing-to-join")
-    if len(given) == 1:
+    mechanism = Mixture.of([*(one.mechanism for one in given), *mechanisms])
+    if len(given) == 1 and mechanism == given[0].mechanism:
         return given[0]
     for one in given:
         check_joinable(one.mechanism)
-    mechanism = Mixture.of(one.mechanism for one in given)
     marks = _marks(given)
     if marks is not None:
         marks.warn(1)

@@ -26,6 +26,8 @@ from quietcrowd.mechanisms.channels.base import TOTAL, Channel
 from quietcrowd.mechanisms.channels.bounded_distribution import BoundedDistribution
 from quietcrowd.mechanisms.channels.grid import Grid
 from quietcrowd.mechanisms.channels.noise import Floats
+from quietcrowd.mechanisms.channels.per_worker import ReportDistribution
+from quietcrowd.mechanisms.channels.table import MAX_SIZE
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 from quietcrowd.mechanisms.randomness import Randomness
 from quietcrowd.privacy.guarantee import (
@@ -147,6 +149,19 @@ class MixedChannel(Channel):
         return max(part.epsilon for part in self.parts)
 
 
+def _listed(mechanism: Mechanism) -> ReportDistribution | None:
+    """Return the table of a mechanism with sets as reports; None for others, and for many sets."""
+    sets = mechanism.channel.sets
+    if sets is None or sets.count > MAX_SIZE:
+        return None
+    answers, ranks = np.arange(sets.labels)[:, np.newaxis], np.arange(sets.count)
+    return ReportDistribution(
+        chances=np.ones(1),
+        tables=np.exp(sets.log_likelihood(ranks, answers))[np.newaxis],
+        loss=float(sets.epsilon),
+    )
+
+
 def _described(mechanism: Mechanism) -> str:
     if not hasattr(type(mechanism), "name"):
         raise _not_joinable(mechanism, "its class has no name")
@@ -226,6 +241,18 @@ class Mixture(_Descriptive):
     def worker_channel(self) -> Channel | None:
         secret = any(part.worker_channel is None for part in self.parts)
         return None if secret else self.channel
+
+    @cached_property
+    @override
+    def report_distribution(self) -> ReportDistribution | None:
+        """Tables of all parts, side by side; None if one has none, or more than 4,096 reports."""
+        found = []
+        for part in self.parts:
+            own = part.report_distribution or _listed(part)
+            if own is None or own.tables.shape[2] > MAX_SIZE:
+                return None
+            found.append(own)
+        return ReportDistribution.side_by_side(tuple(found))
 
     @property
     @override

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -7,7 +8,7 @@ import quietcrowd as qc
 from quietcrowd.inference.labels import reports as worker_reports
 from quietcrowd.inference.labels.reports import KINDS, WorkerReports
 from quietcrowd.inference.partition import Summary
-from quietcrowd.mechanisms import TwoLayerRandomizedResponse
+from quietcrowd.mechanisms import Mixture, TwoLayerRandomizedResponse
 from quietcrowd.mechanisms.channels.table import TableChannel
 
 ABC = qc.Categorical(["a", "b", "c"])
@@ -47,16 +48,17 @@ def test_reports_without_null_are_by_their_distribution():
 def test_with_null_a_label_may_come_from_no_answer(mechanism):
     distribution = mechanism.report_distribution
     reports = WorkerReports.of(summary_of([60] * 5 + [90] * 5, mechanism))
-    assert reports.tables.shape == (KINDS, len(distribution.chances), 3, 3)
-    np.testing.assert_allclose(reports.tables.sum(axis=3), 1.0, rtol=1e-12)
+    tables = np.stack(reports.tables)
+    assert tables.shape == (KINDS, len(distribution.chances), 3, 3)
+    np.testing.assert_allclose(tables.sum(axis=3), 1.0, rtol=1e-12)
     share = 2.5 / KINDS  # of the label reports comes from answers
     answered, silent = (
         table / table.sum(axis=2, keepdims=True)
         for table in (distribution.tables[:, :3, :3], distribution.tables[:, 3:, :3])
     )
     expected = share * answered + (1.0 - share) * silent
-    np.testing.assert_allclose(reports.tables[2], expected, rtol=1e-12)
-    apart = np.log(reports.tables.max(axis=2) / reports.tables.min(axis=2)).max(axis=(1, 2))
+    np.testing.assert_allclose(tables[2], expected, rtol=1e-12)
+    apart = np.log(tables.max(axis=2) / tables.min(axis=2)).max(axis=(1, 2))
     assert (np.diff(apart) > 0).all()  # who answers more says more by a label
     assert apart[-1] < 2.0 if mechanism is NULL else 2.0 * 1.0
 
@@ -93,6 +95,34 @@ def table_of(draw, answers, reports):
     weights = st.lists(st.integers(1, 50), min_size=reports, max_size=reports)
     table = np.array(draw(st.lists(weights, min_size=answers, max_size=answers)), np.float64)
     return TableChannel.rounded(table / table.sum(axis=1, keepdims=True))
+
+
+def test_each_set_of_secret_mechanisms_is_a_kind():
+    other = TwoLayerRandomizedResponse(domain=ABC, low=0.2, high=0.4)
+    known = qc.RandomizedResponse(domain=ABC, epsilon=1.0)
+    mixture = Mixture.of([FLIPS, other, known])
+    counts = np.array([[5, 0, 0], [0, 5, 0], [0, 0, 5], [3, 3, 0], [3, 0, 3], [0, 0, 0]])
+    order = [mixture.parts.index(one) for one in (FLIPS, other, known)]
+    by_part = np.empty_like(counts)
+    by_part[:, order] = counts
+    summary = evolve(
+        summary_of(counts.sum(axis=1), mixture), answers_per_part=by_part, channel=None
+    )
+    reports = WorkerReports.of(summary)
+    draws = len(FLIPS.report_distribution.chances)
+    assert [len(reports.chances[kind]) for kind in reports.kind] == [
+        draws,
+        draws,
+        1,
+        draws**2,
+        draws,
+        1,
+    ]
+    for chances, tables in zip(reports.chances, reports.tables, strict=True):
+        assert chances.sum() == pytest.approx(1.0)
+        np.testing.assert_allclose(tables.sum(axis=2), 3.0)
+        mean = np.tensordot(chances, tables, 1)
+        np.testing.assert_allclose(mean, reports.mean_table, atol=1e-12)
 
 
 @pytest.mark.slow

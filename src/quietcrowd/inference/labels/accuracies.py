@@ -24,6 +24,7 @@ from quietcrowd._core import (
 from quietcrowd.inference import integer_sums
 from quietcrowd.inference.labels.reports import CavityVotes, ReportDistributions
 from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.mechanisms.channels.per_worker import ReportDistribution
 
 _Floats = npt.NDArray[np.float64]
 
@@ -88,7 +89,8 @@ def no_histograms() -> npt.NDArray[np.int64]:
 
 def histogram_bytes(summary: Summary) -> int:
     """Return an upper bound of the bytes per worker of `Accuracies.histograms`."""
-    channels = 1 if summary.report_distribution is None else len(summary.report_distribution.tables)
+    distribution = summary.report_distribution
+    channels = 1 if distribution is None else len(_of_any(distribution).tables)
     return len(SKILLS) * channels * (NODES + 1) * np.dtype(np.int64).itemsize
 
 
@@ -97,9 +99,9 @@ class Accuracies:
     """Estimation of accuracies from the reports of a channel.
 
     `channels` are tables (answers, reports), with NULL as the last of both if silence is hidden, or
-    None if reports are answers or sets. `weights` are their probabilities. `rates`, shape
-    (channels, 2), are the probabilities to keep an answer, and to report one certain other; None if
-    a channel is no randomized response. `answering` is as in `ReportDistributions`.
+    None if reports are answers or, without a table, sets. `weights` are their probabilities.
+    `rates`, shape (channels, 2), are the probabilities to keep an answer, and to report one certain
+    other; None if a channel is no randomized response. `answering` is as in `ReportDistributions`.
     """
 
     summary: Summary
@@ -113,8 +115,7 @@ class Accuracies:
         """Return the estimation for all reports."""
         distribution, labels = summary.report_distribution, summary.labels
         everybody = np.ones(summary.workers)
-        sides = () if distribution is None else distribution.tables.shape[1:]
-        if distribution is None or sides not in ((labels,) * 2, (labels + 1,) * 2):
+        if distribution is None:
             return cls(
                 summary=summary,
                 channels=None,
@@ -122,13 +123,14 @@ class Accuracies:
                 rates=np.array([[1.0, 0.0]]),
                 answering=everybody,
             )
-        mean = np.tensordot(distribution.chances, distribution.tables, 1)
+        drawn = _of_any(distribution)
+        null = drawn.tables.shape[1] > labels
         return cls(
             summary=summary,
-            channels=tuple(distribution.tables),
-            weights=tuple(distribution.chances.tolist()),
-            rates=_rates(distribution.tables, labels),
-            answering=_answering(summary, mean) if sides[0] > labels else everybody,
+            channels=tuple(drawn.tables),
+            weights=tuple(drawn.chances.tolist()),
+            rates=None if summary.other_reports else _rates(drawn.tables, labels),
+            answering=_answering(summary, drawn.mean) if null else everybody,
         )
 
     def empty(self, partition: Partition) -> npt.NDArray[np.int64]:
@@ -196,6 +198,9 @@ class Accuracies:
     @cached_property
     def worth(self) -> _Floats:
         """Number of noiseless answers that each worker's reports are worth, shape (workers,)."""
+        counts = self.summary.answers_per_part
+        if counts is not None:
+            return counts @ self._kept_by_part
         worth: _Floats = self.summary.answers_per_worker.astype(np.float64) * self.kept
         return worth
 
@@ -224,24 +229,32 @@ class Accuracies:
 
     @cached_property
     def _silent(self) -> _Floats:
-        """P(report) if the worker gave no answer, shape (channels, labels)."""
+        """P(report) if the worker gave no answer, shape (channels, reports)."""
         labels = self.summary.labels
         if self.channels is None or len(self.channels[0]) == labels:
-            return np.zeros((len(self.weights), labels))
+            reports = labels if self.channels is None else self.channels[0].shape[1]
+            return np.zeros((len(self.weights), reports))
         return np.array([table[-1, :labels] for table in self.channels])
 
     @cached_property
     def _tables(self) -> tuple[_Floats, _Floats]:
         """P(report | truth) at [channel, truth, report] if the answer is right, and if wrong."""
         count = self.summary.labels
-        labels = slice(0, count)
-        right = np.array([table[labels, labels] for table in self.channels or (np.eye(count),)])
+        tables = self.channels or (np.eye(count),)
+        null = len(tables[0]) - count
+        right = np.array([table[:count, : table.shape[1] - null] for table in tables])
         wrong = (right.sum(axis=1, keepdims=True) - right) / max(count - 1, 1)
         return right, wrong
 
     @cached_property
     def kept(self) -> float:
         """Fraction of an answer that a report is worth for the frequencies of the labels."""
+        summary = self.summary
+        if summary.answers_per_part is not None:
+            counts = summary.answers_per_part.sum(axis=0)
+            return float(counts @ self._kept_by_part / max(counts.sum(), 1))
+        if summary.other_reports:
+            return _kept(np.tensordot(self.weights, self._tables[0], 1))
         if self._sets is not None:
             keep, other = float(self._sets.held), float(self._sets.held_other)
         elif self.rates is None:
@@ -252,6 +265,13 @@ class Accuracies:
         signal = (_mean(self.answering) * (keep - other)) ** 2
         noise = self.summary.labels * other * (1.0 - other)
         return signal / (signal + noise) if signal else 0.0
+
+    @cached_property
+    def _kept_by_part(self) -> _Floats:
+        """Fraction of an answer that a report of each mechanism of a mixture is worth."""
+        distribution = self.summary.report_distribution
+        assert distribution is not None
+        return np.array([_kept(part.mean) for part in distribution.parts])
 
     def _cavity_votes(self, votes: OwnVotes, tables: bool) -> CavityVotes:
         """Return the terms of reports in log-odds; evidence gives the weights of workers' votes."""
@@ -303,6 +323,26 @@ def _rates(tables: _Floats, labels: int) -> _Floats | None:
     if labels < 2 or max(np.ptp(keep, axis=1).max(), np.ptp(other, axis=1).max()) > 1e-12:
         return None
     return np.stack([keep[:, 0], other[:, 0]], axis=1)
+
+
+def _of_any(distribution: ReportDistribution) -> ReportDistribution:
+    """Return the draws of a worker who may use every mechanism of a mixture."""
+    parts = distribution.parts
+    return distribution.draws(np.ones(len(parts), np.bool_)) if parts else distribution
+
+
+def _kept(table: _Floats) -> float:
+    """Return `Accuracies.kept` for any table.
+
+    It is that of the randomized response with the same mean chi-square divergence of the reports
+    given an answer from those of all answers.
+    """
+    labels, mean = len(table), table.mean(axis=0)
+    some = mean > 0
+    divergence = float((table[:, some] ** 2 / mean[some]).sum()) / labels - 1.0
+    signal = max(divergence / max(labels - 1, 1), 0.0)
+    other = (1.0 - math.sqrt(signal)) / labels
+    return signal / (signal + labels * other * (1.0 - other)) if signal else 0.0
 
 
 def _mean(numbers: _Floats) -> float:

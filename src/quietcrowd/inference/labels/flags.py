@@ -77,7 +77,7 @@ def _plain_and_noisy(reports: WorkerReports) -> tuple[_Floats, ...]:
     answers are equally frequent.
     """
     labels = reports.labels
-    if reports.reports != labels or np.allclose(reports.tables, np.eye(labels)):
+    if reports.summary.other_reports or np.allclose(reports.tables, np.eye(labels)):
         return ()
     theta = np.zeros((len(ACCURACIES), labels, labels))
     for one in reports.blocks:
@@ -85,7 +85,7 @@ def _plain_and_noisy(reports: WorkerReports) -> tuple[_Floats, ...]:
         right = same * ACCURACIES[:, np.newaxis, np.newaxis]
         wrong = (1.0 - same) * (1.0 - ACCURACIES)[:, np.newaxis, np.newaxis]
         theta[:, one, one] = right + wrong / max(len(same) - 1, 1)
-    return theta, theta @ reports.tables[:, :, np.newaxis]
+    return theta, theta @ np.stack(reports.tables)[:, :, np.newaxis]
 
 
 def _unrandomised(
@@ -102,7 +102,7 @@ def _unrandomised(
         if len(members):
             parts = [
                 np.log(chance) + _evidence(counts[members], distribution)
-                for chance, distribution in zip(reports.chances, channels, strict=True)
+                for chance, distribution in zip(reports.chances[kind], channels, strict=True)
             ]
             noisy[members] = np.logaddexp.reduce(parts)
     return plain - noisy

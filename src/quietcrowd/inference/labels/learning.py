@@ -61,7 +61,7 @@ class Crowd(NamedTuple):
             np.swapaxes(parts, 2, 3),
             np.stack([right, *wrong]),
             np.maximum(constants, LEAST),
-            reports.chances,
+            reports.chances[kind],
             state.communities,
             state.constants,
             state.accuracies,
@@ -99,7 +99,7 @@ def _weigh(
     counts: npt.NDArray[np.int64],
     count_unit: float,
     state: CrowdState,
-    mistaken: npt.NDArray[np.int64] | None = None,
+    mistaken: list[npt.NDArray[np.int64]] | None = None,
     *,
     all_rows: bool = True,
 ) -> _Learned:
@@ -155,18 +155,18 @@ def _learned_mistakes(
     prior: Floats,
 ) -> Floats:
     """Return the most probable distributions of mistakes, given expected reports."""
-    kinds, channels, labels, many = reports.tables.shape
-    mistaken = np.zeros((kinds, len(state.mistakes), channels, many, labels), np.int64)
+    opposed, labels, many = len(state.mistakes), reports.labels, reports.reports
+    mistaken = [np.zeros((opposed, len(one), many, labels), np.int64) for one in reports.chances]
     _weigh(reports, counts, unit, state, mistaken)
-    expected = np.swapaxes(mistaken / reports.report_unit, 3, 4)
-    back = np.swapaxes(reports.tables, 2, 3)
-    learned = []
-    for which, mistakes in enumerate(state.mistakes):
-        part = mistakes if reports.without_noise else mistakes @ reports.tables
-        ratios = expected[:, which] / np.maximum(part, LEAST)
-        by_answer = (ratios if reports.without_noise else ratios @ back).sum(axis=(0, 1))
-        learned.append(normalised(mistakes * by_answer + prior))
-    return np.stack(learned)
+    by_answer = np.zeros_like(state.mistakes)
+    for found, tables in zip(mistaken, reports.tables, strict=True):
+        expected = np.swapaxes(found / reports.report_unit, 2, 3)
+        for which, mistakes in enumerate(state.mistakes):
+            part = mistakes if reports.without_noise else mistakes @ tables
+            ratios = expected[which] / np.maximum(part, LEAST)
+            back = ratios if reports.without_noise else ratios @ np.swapaxes(tables, 1, 2)
+            by_answer[which] += back.sum(axis=0)
+    return normalised(state.mistakes * by_answer + prior)
 
 
 def penalty(state: Any, prior: PriorCounts) -> float:

@@ -1,5 +1,6 @@
 """`NoiseAware` for labels: truths and accuracies from reports with a table as channel."""
 
+import math
 from functools import cached_property
 from operator import attrgetter
 from typing import Any, Self
@@ -13,7 +14,7 @@ from quietcrowd._core import infer_noisy_labels
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.inference import integer_sums
 from quietcrowd.inference.further_report import FurtherLabel
-from quietcrowd.inference.labels.accuracies import OwnVotes, no_histograms
+from quietcrowd.inference.labels.accuracies import OwnVotes
 from quietcrowd.inference.labels.confusion import MOST_CELLS
 from quietcrowd.inference.labels.crowd import (
     FRACTION_BITS,
@@ -98,9 +99,11 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
     @property
     @override
     def seeks_groups(self) -> bool:
-        """Whether groups are searched: not if NULL is a label."""
+        """Whether groups are searched: not if NULL is a label, nor in a mixture."""
         distribution, labels = self.summary.report_distribution, self.summary.labels
-        without_null = distribution is None or distribution.tables.shape[1] == labels
+        without_null = distribution is None or (
+            distribution.tables.shape[1] == labels and not distribution.parts
+        )
         return bool(self.method.groups) and without_null and labels > 1
 
     @override
@@ -141,9 +144,19 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
             raise ParameterError("inference.every-task-reported")
         row = -1 if worker is None else worker
         logs = state.votes[row].T * (2.0**-FRACTION_BITS * state.truth_map.slope)
-        likely = np.exp(logs - logs.max(axis=1, keepdims=True))
+        likely = np.exp(logs - logs.max(axis=1, keepdims=True)) * self._part_shares(worker)
         table = likely / likely.sum(axis=1, keepdims=True)
         return FurtherLabel(table=table, right=state.truth_map.right(self.summary.labels))
+
+    def _part_shares(self, worker: int | None) -> npt.NDArray[np.float64]:
+        """Return how often a worker uses the mechanism of each report, among all of a mixture."""
+        distribution, counts = self.summary.report_distribution, self.summary.answers_per_part
+        if distribution is None or counts is None:
+            return np.ones(1)
+        own = counts.sum(axis=0) if worker is None else counts[worker]
+        widths = [part.tables.shape[2] for part in distribution.parts]
+        shares: npt.NDArray[np.float64] = np.repeat(own / max(own.sum(), 1), widths)
+        return shares
 
     @override
     def _infer(
@@ -193,16 +206,12 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
     def histograms(self, partition: Partition, state: CrowdState | None) -> npt.NDArray[np.int64]:
         """Return evidence of workers' accuracies, by the votes of the last pass."""
         assert state is not None
-        if self.summary.other_reports:
-            return no_histograms()
-        votes = OwnVotes()
-        if state.votes.shape[1] == self.summary.labels:
-            votes = OwnVotes(
-                own=state.votes[:-1].reshape(-1),
-                nats=2.0**-FRACTION_BITS,
-                log_priors=state.log_priors / integer_sums.ONE,
-                learnt_from=0.0,
-            )
+        votes = OwnVotes(
+            own=state.votes[:-1].reshape(-1),
+            nats=2.0**-FRACTION_BITS,
+            log_priors=state.log_priors / integer_sums.ONE,
+            learnt_from=0.0,
+        )
         return self.accuracies.histograms(partition, votes)
 
     def _empty_tally(self, state: CrowdState | None = None) -> CrowdTally:
@@ -234,7 +243,8 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
             null = distribution.tables.shape[1] - labels
             reports, distributions = (
                 distribution.tables.shape[2] - null,
-                len(distribution.tables) * (KINDS if null else 1),
+                math.prod(len(part.tables) for part in distribution.parts or (distribution,))
+                * (KINDS if null else 1),
             )
         places = len(self.accuracy_grid)
         if distributions * labels * places * reports > MOST_PROBABILITIES:
@@ -304,12 +314,8 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
 
     @override
     def workers(self, tally: CrowdTally, state: CrowdState | None) -> dict[str, npt.NDArray[Any]]:
-        """Return agreement, accuracy and flags; NaN and None if reports are not answers."""
+        """Return agreement, accuracy and flags; no agreement if reports are not answers."""
         assert state is not None
-        if self.summary.other_reports:
-            names = ("agreement", "accuracy", "accuracy_low", "accuracy_high")
-            nothing = {name: np.full(self.summary.workers, np.nan) for name in names}
-            return {**nothing, "flag": np.full(self.summary.workers, None, object)}
         found = self.accuracies.estimate(tally.histograms, medians=True)
         flags = worker_flags(
             self.reports,
@@ -323,7 +329,10 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
         for place, group in enumerate(self.groups, 1):
             named = [one for one in group.named if flags[one] not in (CONSTANT, UNRANDOMIZED)]
             flags[named] = f"group {place}"
-        return {"agreement": self.agreement(tally), **found, "flag": flags}
+        agreement = self.agreement(tally)
+        if self.summary.other_reports:
+            agreement = np.full_like(agreement, np.nan)
+        return {"agreement": agreement, **found, "flag": flags}
 
     @override
     def notes(self, tally: CrowdTally, state: CrowdState | None) -> tuple[str, ...]:

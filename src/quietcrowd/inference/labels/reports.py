@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from attrs import frozen
+from attrs import evolve, frozen
 
 from quietcrowd._core import bound_votes
 from quietcrowd.inference import integer_sums
@@ -71,14 +71,15 @@ class WorkerReports(CrowdUnits):
     """Distributions of reports from a finite set, such as labels.
 
     If NULL is a label, a label report may come from a task that its worker did not answer. Workers
-    then have a `kind`, by the fraction of their label reports that come from answers. `tables`, at
-    [kind, channel, truth, report], are the probabilities of a perfect worker's reports, `chances`
-    those of the channels. If tasks have different numbers of options, labels are options, one block
-    for each of the `sizes`; no report is of another block than the truth.
+    then have a `kind`, by the fraction of their label reports that come from answers. In a mixture,
+    a kind is a set of mechanisms with secret draws. For each kind, `tables`, at [channel, truth,
+    report], are the probabilities of a perfect worker's reports, `chances` those of the channels,
+    which a worker draws once. If tasks have different numbers of options, labels are options, one
+    block for each of the `sizes`; no report is of another block than the truth.
     """
 
-    chances: Floats
-    tables: Floats
+    chances: tuple[Floats, ...]
+    tables: tuple[Floats, ...]
     kind: npt.NDArray[np.int64]
     sizes: tuple[int, ...] = ()
 
@@ -88,27 +89,35 @@ class WorkerReports(CrowdUnits):
         distribution, labels = summary.report_distribution, summary.labels
         everybody = np.zeros(summary.workers, np.int64)
         if distribution is None:
-            same = np.eye(labels)[np.newaxis, np.newaxis]
-            return cls(summary=summary, chances=np.ones(1), tables=same, kind=everybody)
+            same = np.eye(labels)[np.newaxis]
+            return cls(summary=summary, chances=(np.ones(1),), tables=(same,), kind=everybody)
+        if distribution.parts:
+            assert summary.answers_per_part is not None
+            secret = np.array([len(part.chances) > 1 for part in distribution.parts])
+            used = (summary.answers_per_part > 0) & secret
+            sets, kind = np.unique(used, axis=0, return_inverse=True)
+            return cls._of_kinds(summary, [distribution.draws(one) for one in sets], kind.ravel())
         if distribution.tables.shape[1] == labels:
-            return cls(
-                summary=summary,
-                chances=distribution.chances,
-                tables=distribution.tables[np.newaxis],
-                kind=everybody,
-            )
+            return cls._of_kinds(summary, [distribution], everybody)
         shares, kind = _participation(summary, distribution)
         answered, silent = distribution.tables[:, :-1, :-1], distribution.tables[:, -1:, :-1]
         answered = answered / answered.sum(axis=2, keepdims=True)
         silent = silent / silent.sum(axis=2, keepdims=True)
         share = shares[:, np.newaxis, np.newaxis, np.newaxis]
         tables = share * answered + (1.0 - share) * silent
-        return cls(summary=summary, chances=distribution.chances, tables=tables, kind=kind)
+        return cls._of_kinds(summary, [evolve(distribution, tables=one) for one in tables], kind)
+
+    @classmethod
+    def _of_kinds(
+        cls, summary: Summary, kinds: Sequence[ReportDistribution], kind: npt.NDArray[np.int64]
+    ) -> Self:
+        chances, tables = zip(*((one.chances, one.tables) for one in kinds), strict=True)
+        return cls(summary=summary, chances=chances, tables=tables, kind=kind)
 
     @cached_property
     def reports(self) -> int:
         """Number of possible reports."""
-        return int(self.tables.shape[3])
+        return int(self.tables[0].shape[2])
 
     @cached_property
     def without_noise(self) -> bool:
@@ -128,7 +137,8 @@ class WorkerReports(CrowdUnits):
     @cached_property
     def mean_table(self) -> Floats:
         """Probability of each report for each label, for the median kind."""
-        mean: Floats = np.tensordot(self.chances, self.tables[self.usual_kind], 1)
+        usual = self.usual_kind
+        mean: Floats = np.tensordot(self.chances[usual], self.tables[usual], 1)
         return mean
 
     @cached_property
@@ -141,30 +151,42 @@ class WorkerReports(CrowdUnits):
 
         `votes`, at [worker, report, label], are in units of 2^-`bits`.
         """
-        if self.summary.report_distribution is None:
-            return votes
-        for block in self.blocks:
-            own = np.ascontiguousarray(votes[:, block, block])
-            bound_votes(own, np.ldexp(self._losses, bits))
+        for reports, labels, losses in self._bounds:
+            own = np.ascontiguousarray(votes[:, reports, labels])
+            bound_votes(own, np.ldexp(losses, bits))
             if own.shape != votes.shape:  # a copy
-                votes[:, block, block] = own
+                votes[:, reports, labels] = own
         return votes
 
     @cached_property
-    def _losses(self) -> Floats:
-        """Privacy loss of one report of each worker, or slightly less: counts are rounded."""
-        distribution = self.summary.report_distribution
-        assert distribution is not None
-        counts = np.append(self.summary.answers_per_worker, 1)
-        if len(distribution.tables) > 1 and distribution.tables.shape[1] > self.labels:
-            counts[:] = self.summary.tasks
-        steps = np.floor(4.0 * np.log2(np.maximum(counts, 1))).astype(np.int64)
-        values, places = np.unique(steps, return_inverse=True)
-        loss = distribution.loss
-        if isinstance(loss, float):
-            return np.full(len(counts), loss)
-        losses = [loss(math.ceil(2.0 ** (step / 4.0))) for step in values.tolist()]
-        return np.array(losses)[places]
+    def _bounds(self) -> list[tuple[slice, slice, Floats]]:
+        """Slices of reports and of labels, and the loss of one such report of each worker."""
+        summary, distribution = self.summary, self.summary.report_distribution
+        if distribution is None:
+            return []
+        if summary.answers_per_part is None:
+            counts = np.append(summary.answers_per_worker, 1)
+            if len(distribution.tables) > 1 and distribution.tables.shape[1] > self.labels:
+                counts[:] = summary.tasks
+            losses = _losses(distribution, counts)
+            return [(block, block, losses) for block in self.blocks]
+        columns = blocks_of([part.tables.shape[2] for part in distribution.parts])
+        counts = np.pad(summary.answers_per_part, [(0, 1), (0, 0)], constant_values=1)
+        return [
+            (block, slice(None), _losses(part, counts[:, place]))
+            for place, (block, part) in enumerate(zip(columns, distribution.parts, strict=True))
+        ]
+
+
+def _losses(distribution: ReportDistribution, answers: npt.NDArray[np.int64]) -> Floats:
+    """Return the privacy loss of one report of workers, or slightly less: counts are rounded."""
+    steps = np.floor(4.0 * np.log2(np.maximum(answers, 1))).astype(np.int64)
+    values, places = np.unique(steps, return_inverse=True)
+    loss = distribution.loss
+    if isinstance(loss, float):
+        return np.full(len(answers), loss)
+    losses = [loss(math.ceil(2.0 ** (step / 4.0))) for step in values.tolist()]
+    return np.array(losses)[places]
 
 
 def blocks_of(sizes: Sequence[int]) -> Blocks:

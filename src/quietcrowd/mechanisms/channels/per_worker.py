@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from attrs import frozen
+from attrs import evolve, frozen
 from typing_extensions import override
 
 from quietcrowd.mechanisms.channels.base import MAX_EPSILON, TOTAL, Channel, other_weight_for
@@ -417,12 +417,41 @@ class ReportDistribution:
     made_up : ndarray of float64, or None
         If NULL is a label with its own draw: equally likely probabilities that a task without an
         answer is reported as a label.
+    parts : tuple of ReportDistribution
+        Those of the parts of a mixture. `tables` is then one: their means, side by side.
     """
 
     chances: npt.NDArray[np.float64]
     tables: npt.NDArray[np.float64]
     loss: float | Callable[[int], float]
     made_up: npt.NDArray[np.float64] | None = None
+    parts: tuple[ReportDistribution, ...] = ()
+
+    @classmethod
+    def side_by_side(cls, parts: tuple[ReportDistribution, ...]) -> ReportDistribution:
+        """Return the distribution of a worker who uses some of these parts."""
+        means = [one.mean for one in parts]
+        return cls(
+            chances=np.ones(1), tables=np.hstack(means)[np.newaxis], loss=math.inf, parts=parts
+        )
+
+    @property
+    def mean(self) -> npt.NDArray[np.float64]:
+        """Mean of the tables, shape (answers, reports)."""
+        return np.tensordot(self.chances, self.tables, 1)
+
+    def draws(self, used: npt.NDArray[np.bool_]) -> ReportDistribution:
+        """Return all combinations of the draws of the parts that a worker uses, as one part.
+
+        Draws of the others are irrelevant: their mean represents them.
+        """
+        chances, tables = np.ones(1), np.empty((1, self.tables.shape[1], 0))
+        for part, mine in zip(self.parts, used, strict=True):
+            one = part if mine else evolve(part, chances=np.ones(1), tables=part.mean[np.newaxis])
+            own = np.tile(one.tables, (len(chances), 1, 1))
+            tables = np.concatenate([np.repeat(tables, len(one.chances), axis=0), own], axis=2)
+            chances = np.outer(chances, one.chances).ravel()
+        return evolve(self, chances=chances, tables=tables, parts=())
 
     @classmethod
     def of(cls, channel: Channel | None) -> ReportDistribution | None:
@@ -441,4 +470,6 @@ class ReportDistribution:
             other is not None
             and np.array_equal(self.chances, other.chances)
             and np.array_equal(self.tables, other.tables)
+            and len(self.parts) == len(other.parts)
+            and all(one.same_as(two) for one, two in zip(self.parts, other.parts, strict=True))
         )

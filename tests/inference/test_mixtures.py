@@ -1,0 +1,133 @@
+"""Reports of several mechanisms in one fit: the model knows the channel of each report."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import quietcrowd as qc
+from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.inference import MajorityVote
+from quietcrowd.mechanisms import OptimalMechanism, TwoLayerRandomizedResponse
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::quietcrowd.exceptions.SimulatedNoiseWarning",
+    "ignore::quietcrowd.exceptions.NoSignalWarning",
+)
+
+CROWD = qc.make_crowd(
+    tasks=200, workers=100, answers_per_task=20, labels=["ant", "bee", "cat"], random_state=1
+)
+FRAME, DOMAIN = CROWD.answers.to_frame(), CROWD.answers.domain
+WORKERS = np.random.default_rng(0).permutation(sorted(FRAME["worker"].unique()))
+LOW, HIGH = (qc.RandomizedResponse(domain=DOMAIN, epsilon=epsilon) for epsilon in (0.5, 4.0))
+SECRET = TwoLayerRandomizedResponse.from_claimed_epsilon(domain=DOMAIN, epsilon=1.0)
+
+
+def sent(mechanism, rows, seed=0):
+    answers = qc.Answers.from_frame(rows, DOMAIN)
+    return answers if mechanism is None else mechanism.simulate(answers, random_state=seed)
+
+
+def parts(*mechanisms, frame=FRAME):
+    """Return the reports of a crowd in which each worker uses one of the mechanisms."""
+    own = np.array_split(WORKERS, len(mechanisms))
+    return [
+        sent(one, frame[frame["worker"].isin(some)], seed)
+        for seed, (one, some) in enumerate(zip(mechanisms, own, strict=True))
+    ]
+
+
+def posterior(estimate):
+    return estimate.posterior.set_index(["task", "label"])["probability"].sort_index()
+
+
+def test_equal_channels_give_what_one_gives():
+    one = qc.RandomizedResponse(domain=DOMAIN, epsilon=1.5)
+    same = qc.RandomizedResponse(
+        domain=DOMAIN, flip_probability=2 * one.channel.weights[0, 1] / 2**32
+    )
+    assert one.channel == same.channel
+    assert one.to_dict() != same.to_dict()
+    alone = one.simulate(CROWD.answers, random_state=1)
+    second = np.arange(len(alone)) % 2 == 1  # every worker mixes
+    both = [
+        qc.Reports(table=alone.table.of_rows(rows), mechanism=mechanism, simulated=True)
+        for mechanism, rows in [(one, ~second), (same, second)]
+    ]
+    found = [qc.NoiseAware(groups=False).fit(data) for data in (alone, both)]
+    np.testing.assert_allclose(*map(posterior, found), atol=1e-6)
+    for name in ("accuracy", "accuracy_low", "accuracy_high"):
+        np.testing.assert_allclose(*(one.workers[name] for one in found), atol=0.01)
+
+
+@pytest.mark.parametrize(
+    "mechanisms",
+    [
+        (LOW, HIGH),
+        (LOW, None),
+        (qc.SubsetSelection(domain=DOMAIN, epsilon=1.0, set_size=2), HIGH),
+        (SECRET, HIGH, None),
+        (OptimalMechanism(domain=DOMAIN, epsilon=1.0), HIGH),
+        (SECRET, TwoLayerRandomizedResponse.from_claimed_epsilon(domain=DOMAIN, epsilon=3.0)),
+    ],
+)
+def test_every_kind_of_label_report_is_read_together(mechanisms):
+    found = qc.NoiseAware().fit(parts(*mechanisms))
+    # Half of the crowd has almost no noise: 4 of 200 truths are wrong, 14 never.
+    assert qc.error_rate(found, CROWD.truths) < 0.07
+    workers = found.workers.set_index("worker")
+    frame = FRAME.merge(CROWD.truths.to_pandas(), on="task")
+    right = (frame["label_x"] == frame["label_y"]).groupby(frame["worker"]).mean()
+    assert workers["agreement"].isna().all()
+    assert (workers["accuracy"] - right).abs().mean() < 0.13
+    assert right.between(workers["accuracy_low"], workers["accuracy_high"]).mean() > 0.6
+    assert workers["flag"].isna().all()
+
+
+def test_an_epsilon_of_4_for_some_helps_and_one_of_one_half_does_no_harm():
+    low, high = parts(LOW, HIGH)
+    mixed, alone = (
+        qc.error_rate(qc.NoiseAware().fit(data), CROWD.truths) for data in ([low, high], high)
+    )
+    assert mixed <= alone + 0.02
+    assert mixed < qc.error_rate(qc.NoiseAware().fit(low), CROWD.truths) / 2
+
+
+def test_the_order_of_the_reports_changes_no_bit():
+    given = parts(LOW, HIGH, None)
+    found = [
+        qc.NoiseAware().fit(data, n_jobs=jobs) for data, jobs in [(given, 1), (given[::-1], 2)]
+    ]
+    pd.testing.assert_series_equal(*map(posterior, found))
+    pd.testing.assert_frame_equal(*(one.workers for one in found))
+
+
+def test_known_truths_and_further_reports():
+    given = parts(LOW, HIGH)
+    gold = CROWD.truths.slice(0, 40).to_pandas()
+    found = qc.NoiseAware().fit(given, gold=gold)
+    truths = found.truths.set_index("task")["truth"]
+    assert (truths[gold["task"]].to_numpy() == gold["label"].to_numpy()).all()
+    assert len(found.suggest_tasks(5)) == 5
+    again = qc.NoiseAware().fit(given, found)
+    assert qc.error_rate(again, CROWD.truths) <= 0.03
+
+
+def test_new_tasks_come_from_workers_who_use_another_mechanism():
+    new = FRAME["task"].isin(sorted(FRAME["task"].unique())[:40])
+    first = qc.NoiseAware().fit(parts(LOW, HIGH, frame=FRAME[~new]))
+    changed = parts(HIGH, LOW, frame=FRAME[new])
+    found = qc.NoiseAware().extend(first, changed)
+    assert len(found.truths) == 40
+    assert qc.error_rate(found, CROWD.truths.slice(0, 40)) < 0.1
+    with pytest.raises(ParameterError, match="the channel of the earlier answers"):
+        qc.NoiseAware().extend(first, changed[0])
+    few = qc.NoiseAware().extend(first, qc.join_reports(changed[0], mechanisms=[LOW, HIGH]))
+    assert set(few.truths["task"]) == set(changed[0].table.tasks.to_pylist())
+
+
+def test_other_methods_name_noise_aware():
+    with pytest.raises(
+        AnswerError, match=r"MajorityVote cannot read reports of several.*NoiseAware"
+    ):
+        MajorityVote().fit(parts(LOW, HIGH))
