@@ -39,7 +39,7 @@ struct BinnedMap {
 };
 
 struct BinnedPriors {
-    Array<const double> logs;           // per bin: log-prior of the truths
+    Array<const double, 2> logs;        // [task, bin]: log-prior of each truth; one row if all have the same
     Array<const double, 2> candidates;  // [prior, bin]: others, with tallied evidence
 };
 

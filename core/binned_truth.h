@@ -22,7 +22,7 @@ inline double largest_of(const double* QC_RESTRICT x, i64 bins) {
 // The truth of one task after another.
 struct BinnedTruth {
     BinnedTruth(const BinnedPriors& priors, const WorkerDistributions& distributions, bool interpolates)
-        : bins(priors.logs.size()), interpolates(interpolates), priors(priors), distributions(distributions), numbers((3 + PARTS) * bins + distributions.distributions()), integers(4 * bins) {
+        : bins(priors.logs.shape[1]), interpolates(interpolates), priors(priors), distributions(distributions), numbers((3 + PARTS) * bins + distributions.distributions()), integers(4 * bins) {
         posterior = numbers;
         shares = numbers + bins;
         without = numbers + 2 * bins;
@@ -32,6 +32,11 @@ struct BinnedTruth {
         row = integers + bins;
         counts = integers + 2 * bins;
         rest = integers + 3 * bins;
+        log_prior = priors.logs.data;
+    }
+
+    QC_FN void begin(i64 task) {
+        if (priors.logs.shape[0] > 1) log_prior = priors.logs[task].data;
     }
 
     QC_FN void fill_row(i64 worker, i64 place, i64 ratio) {
@@ -63,6 +68,11 @@ struct BinnedTruth {
         }
     }
 
+    QC_APART void copy_messages(double* QC_RESTRICT to) const {
+        const i64* QC_RESTRICT from = sums;
+        for (i64 b = 0, n = bins; b < n; b++) to[b] = to_double(from[b]) / TABLE_ONE;
+    }
+
     // Turns the sums into a posterior; returns the log evidence of the task.
     QC_APART double normalise() {
         const i64 n = bins;
@@ -75,7 +85,7 @@ struct BinnedTruth {
     }
     // From whole sums to log densities with the prior; returns the largest.
     QC_FN double fill_logs(const i64* QC_RESTRICT from, double* QC_RESTRICT to) const {
-        const double* QC_RESTRICT logs = priors.logs.data;
+        const double* QC_RESTRICT logs = log_prior;
         const i64 n = bins;
         for (i64 b = 0; b < n; b++) to[b] = to_double(from[b]) / TABLE_ONE + logs[b];
         return largest_of(to, n);
@@ -99,7 +109,7 @@ struct BinnedTruth {
         posterior[lower + 1] = known - (double)lower;
         double evidence = 0.0;
         for (i64 b = lower; b < lower + 2; b++)
-            evidence += posterior[b] * ((double)sums[b] / TABLE_ONE + priors.logs[b]);
+            evidence += posterior[b] * ((double)sums[b] / TABLE_ONE + log_prior[b]);
         return evidence;
     }
 
@@ -288,6 +298,7 @@ struct BinnedTruth {
     Room<i64> integers;
     double *posterior, *shares, *without, *of_parts, *of_distributions;
     i64 *sums, *row, *counts, *rest;
+    const double* log_prior;
     i64 first = 0, last = 0;
     double mean = 0.0, variance = 0.0;
 };

@@ -136,13 +136,14 @@ void weigh_distributions(Array<const i64, 2> residuals, double unit, Array<const
 //   borne      per worker: their guaranteed weight; empty if no report is capped
 //   levels     of the quantiles to be filled in
 //   ends       first and last bin, scaled as the values are
+//   messages   [task, bin]: log density of the reports, without the prior; filled unless empty
 //   quantiles  [task, level]: filled unless empty, scaled; a known truth is all of its quantiles
 //   estimates  filled unless empty
 void infer_by_bins(const NumberPartition& partition, const BinnedReports& reports, const BinnedPriors& priors,
                    const WorkerDistributions& distributions, const BinnedDistances& distances,
                    const BinnedMap& map, Array<const double, 2> densities, Array<const double> weights, Array<const double> borne,
                    Array<const double> levels, Array<const double> ends,
-                   const BinnedUnits& units, const BinnedTally& tally, Array<double, 2> quantiles,
+                   const BinnedUnits& units, const BinnedTally& tally, Array<double, 2> messages, Array<double, 2> quantiles,
                    const NumberEstimates& estimates);
 }  // namespace QC_VARIANT
 

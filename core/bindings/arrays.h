@@ -124,7 +124,7 @@ template <> struct type_caster<quietcrowd::BinnedDistances>
 template <> struct type_caster<quietcrowd::BinnedMap>
     : struct_caster<quietcrowd::BinnedMap, double, double, Array<double, 2>> {};
 template <> struct type_caster<quietcrowd::BinnedPriors>
-    : struct_caster<quietcrowd::BinnedPriors, Array<const double>, Array<const double, 2>> {};
+    : struct_caster<quietcrowd::BinnedPriors, Array<const double, 2>, Array<const double, 2>> {};
 template <> struct type_caster<quietcrowd::BinnedUnits>
     : struct_caster<quietcrowd::BinnedUnits, double, double, double, double, double> {};
 template <> struct type_caster<quietcrowd::BinnedTally>

@@ -31,6 +31,6 @@ void define_numbers(nb::module_& m) {
     QC_DEFINE(blend_distributions, "beliefs"_a, "distributions"_a, "table"_a);
     QC_DEFINE(weigh_distributions, "residuals"_a, "unit"_a, "distributions"_a, "evidence"_a);
     QC_DEFINE(infer_by_bins, "partition"_a, "reports"_a, "priors"_a, "distributions"_a, "distances"_a, "line"_a, "densities"_a, "weights"_a,
-              "borne"_a, "levels"_a, "ends"_a, "units"_a, "tally"_a, "quantiles"_a, "estimates"_a);
+              "borne"_a, "levels"_a, "ends"_a, "units"_a, "tally"_a, "messages"_a, "quantiles"_a, "estimates"_a);
 }
 }  // namespace quietcrowd

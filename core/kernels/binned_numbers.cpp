@@ -32,8 +32,9 @@ static void check_distributions(const WorkerDistributions& distributions, const 
 
 static void check_reports(const NumberPartition& p, const BinnedReports& reports, const BinnedPriors& priors,
                           const WorkerDistributions& distributions, const BinnedTally& tally) {
-    const i64 rows = p.values.size(), bins = priors.logs.size();
+    const i64 rows = p.values.size(), bins = priors.logs.shape[1];
     require(bins > 0 && bins % BLOCK == 0, "bins must be a multiple of 32");
+    require(priors.logs.shape[0] == 1 || priors.logs.shape[0] == p.tasks(), "priors must be one for all tasks, or one per task");
     require(priors.candidates.shape[1] == bins || priors.candidates.shape[0] == 0, "candidates must be of priors by bins");
     require(reports.places.size() == rows && reports.ratios.size() == rows && (reports.cut.size() == rows || reports.cut.size() == 0),
             "places, ratios and what was cut must be as many as reports, or nothing is cut");
@@ -57,14 +58,14 @@ void infer_by_bins(const NumberPartition& partition, const BinnedReports& report
                    const WorkerDistributions& distributions, const BinnedDistances& distances,
                    const BinnedMap& map, Array<const double, 2> densities, Array<const double> weights, Array<const double> borne,
                    Array<const double> levels, Array<const double> ends,
-                   const BinnedUnits& units, const BinnedTally& tally, Array<double, 2> quantiles,
+                   const BinnedUnits& units, const BinnedTally& tally, Array<double, 2> messages, Array<double, 2> quantiles,
                    const NumberEstimates& estimates) {
     check_numbers(partition, estimates);
     check_distributions(distributions, tally);
     check_reports(partition, reports, priors, distributions, tally);
-    const i64 bins = priors.logs.size(), workers = distributions.workers(), most = distributions.columns() - bins;
+    const i64 bins = priors.logs.shape[1], workers = distributions.workers(), most = distributions.columns() - bins;
     const bool measuring = distances.share > 0.0, filling = reports.missing.size() > 0, supporting = tally.supported.shape[0] > 0;
-    const bool fills_quantiles = quantiles.shape[0] > 0, last = estimates.truths.size() > 0;
+    const bool fills_quantiles = quantiles.shape[0] > 0, fills_messages = messages.shape[0] > 0, last = estimates.truths.size() > 0;
     require(!supporting || (densities.shape[0] == distributions.columns() && densities.shape[1] == distributions.distributions()),
             "densities must be of columns by distributions");
     require(distances.variances.size() == distributions.distributions(), "variances must be as many as distributions");
@@ -75,6 +76,9 @@ void infer_by_bins(const NumberPartition& partition, const BinnedReports& report
     require(ends.size() == 2, "there must be two ends");
     require(!fills_quantiles || (quantiles.shape[0] == partition.tasks() && quantiles.shape[1] == levels.size()),
             "quantiles must be of tasks by levels, or empty");
+    require(!fills_messages || (messages.shape[0] == partition.tasks() && messages.shape[1] == bins),
+            "messages must be of tasks by bins, or empty");
+    const bool predicted = priors.logs.shape[0] > 1;
     const double step = (ends[1] - ends[0]) / (double)(bins - 1);
     BinnedTruth truth(priors, distributions, reports.cut.size() < partition.values.size());
     for_tasks(partition, workers, [&](i64 t, const NumberTask& task) {
@@ -82,7 +86,9 @@ void infer_by_bins(const NumberPartition& partition, const BinnedReports& report
         const bool known = !is_nan(task.known), supports = supporting && task.count > 1;
         Cap capped{-1, 1.0};
         if (borne.size()) capped = cap(task.workers, task.count, weights.data, borne.data);
+        truth.begin(t);
         truth.add_up(task, reports, capped);
+        if (fills_messages) truth.copy_messages(messages[t].data);
         if (known && task.count && map.apparent.shape[0]) {
             truth.normalise();
             truth.find_moments();
@@ -109,7 +115,7 @@ void infer_by_bins(const NumberPartition& partition, const BinnedReports& report
                 answered = (double)count / units.residual;
             }
             truth.tell(worker, place, ratio, 1.0 - distances.share, units, tally);
-            if (measuring && (known || task.count > 1))
+            if (measuring && (known || predicted || task.count > 1))
                 truth.tell_distance((task.values[i] - ends[0]) / step, weights[worker] * distances.precision, known, distances.variances,
                                     distances.share * answered * units.likely, tally.evidence[worker].data);
             if (!supports) continue;

@@ -342,6 +342,7 @@ def infer_by_bins(
     ends: numpy.typing.NDArray[numpy.float64],
     units: tuple[Any, ...],
     tally: tuple[Any, ...],
+    messages: numpy.typing.NDArray[numpy.float64],
     quantiles: numpy.typing.NDArray[numpy.float64],
     estimates: tuple[Any, ...],
 ) -> None: ...

@@ -28,7 +28,7 @@ def _factor(weights, borne, place):
             np.zeros(1),
         ),
         (places, np.full(reports, -1), np.zeros(reports), nothing, np.zeros(1)),
-        (np.zeros(BINS), np.zeros((0, BINS))),
+        (np.zeros((1, BINS)), np.zeros((0, BINS))),
         (
             np.ones((reports, 1)),
             by_distribution,
@@ -54,6 +54,7 @@ def _factor(weights, borne, place):
             np.zeros(0, np.int64),
             np.zeros(reports, np.int64),
         ),
+        np.zeros((0, BINS)),
         np.zeros((0, 0)),
         (nothing, nothing, nothing),
     )

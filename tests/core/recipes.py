@@ -336,6 +336,7 @@ def infer_by_bins(rng):
         last=bool(rng.integers(2)),
         measuring=bool(rng.integers(2)),
         comparing=bool(rng.integers(2)),
+        predicting=bool(rng.integers(2)),
     )
 
 

@@ -81,7 +81,7 @@ def run(
             np.zeros(0) if missing is None else np.array(missing),
             np.array([known]),
         ),
-        (np.log(prior), np.array([prior, np.full(BINS, 1.0 / BINS)])),
+        (np.log(prior)[np.newaxis], np.array([prior, np.full(BINS, 1.0 / BINS)])),
         worker_distributions,
         (distributions.variance * (BINS - 1) ** 2, 1.0 / 40.0, share),
         (*line, estimates["apparent"]),
@@ -92,6 +92,7 @@ def run(
         np.array([-0.5, 0.5]),
         (UNIT,) * 5,
         tuple(found.values()),
+        np.zeros((0, BINS)),
         estimates["quantiles"],
         (estimates["truths"], estimates["errors"], estimates["spreads"]),
     )

@@ -1,10 +1,11 @@
+import itertools
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.core.kernels import assert_recorded_bits
+from tests.core.kernels import assert_recorded_bits, run
 
 from quietcrowd import _core
 
@@ -27,6 +28,7 @@ class Given(NamedTuple):
     ends: np.ndarray
     units: tuple
     tally: tuple
+    messages: np.ndarray
     quantiles: np.ndarray
     estimates: tuple
 
@@ -52,6 +54,7 @@ def given_of(
     last=True,
     measuring=True,
     comparing=True,
+    predicting=False,
 ):
     """Return random arguments: empty tasks, known truths, workers with and without rows."""
     sizes = rng.integers(0, 2 * per + 1, tasks)
@@ -82,7 +85,7 @@ def given_of(
             known,
         ),
         priors=(
-            np.log(rng.dirichlet(np.ones(bins))),
+            np.log(rng.dirichlet(np.ones(bins), tasks if predicting else 1)),
             rng.dirichlet(np.ones(bins), priors) if priors else np.zeros((0, bins)),
         ),
         distributions=(
@@ -110,6 +113,7 @@ def given_of(
             np.zeros(priors, integers),
             np.zeros(workers, integers),
         ),
+        messages=np.zeros((tasks if predicting else 0, bins)),
         quantiles=np.zeros((room, 4)),
         estimates=(np.zeros(room), np.zeros(room), np.zeros(room)),
     )
@@ -129,6 +133,7 @@ OPTIONS = st.fixed_dictionaries(
         "last": st.booleans(),
         "measuring": st.booleans(),
         "comparing": st.booleans(),
+        "predicting": st.booleans(),
     }
 )
 
@@ -156,6 +161,45 @@ def test_every_bit_of_a_large_pass(filling, supporting):
     assert_recorded_bits("infer_by_bins", *arguments)
 
 
+@pytest.mark.parametrize("measuring", [False, True])
+def test_every_bit_of_tasks_with_a_prior_each(measuring):
+    arguments = given_of(np.random.default_rng(3), tasks=30, predicting=True, measuring=measuring)
+    assert_recorded_bits("infer_by_bins", *arguments)
+
+
+def test_equal_priors_of_all_tasks_give_what_one_prior_gives():
+    one = given_of(np.random.default_rng(3), measuring=False)
+    tasks = len(one.partition[0]) - 1
+    each = one._replace(
+        priors=(np.repeat(one.priors[0], tasks, axis=0), one.priors[1]),
+        messages=np.zeros((tasks, 64)),
+    )
+    (*first, _, quantiles, estimates), (*same, _, others, found) = (
+        run(_core.infer_by_bins, *arguments).arguments for arguments in (one, each)
+    )
+    assert first[-1] == same[-1]
+    assert (quantiles, estimates) == (others, found)
+
+
+def test_messages_are_log_densities_of_the_reports():
+    given = given_of(np.random.default_rng(3), predicting=True, capping=False)
+    flat = given._replace(priors=(np.full_like(given.priors[0], -np.log(64)), given.priors[1]))
+    for arguments in (given, flat):
+        _core.infer_by_bins(*arguments)
+    np.testing.assert_array_equal(given.messages, flat.messages)
+    offsets, workers, *_ = given.partition
+    beliefs, by_distribution, *_ = given.distributions
+    places, ratios, *_ = given.reports
+    expected = np.zeros((len(offsets) - 1, 64))
+    for task, (start, end) in enumerate(itertools.pairwise(offsets)):
+        for report in range(start, end):
+            mean = beliefs[workers[report]] @ by_distribution
+            expected[task] += mean[places[report] :][:64]
+            if ratios[report] >= 0:
+                expected[task] += mean[ratios[report] :][:64]
+    np.testing.assert_allclose(given.messages, expected, atol=1e-4)
+
+
 @pytest.mark.parametrize("filling", [False, True])
 @pytest.mark.parametrize("worst", [np.nan, np.inf, -np.inf, -1e6, 1e300])
 def test_every_bit_of_what_is_not_finite(filling, worst):
@@ -166,7 +210,7 @@ def test_every_bit_of_what_is_not_finite(filling, worst):
             distributions[2][40:90],
             distributions[1][:, 60:90],
             distributions[0][::2, 1],
-            priors[0][2:9],
+            priors[0][0, 2:9],
             priors[1][1:3, :5],
             partition[2][3:5],
             arguments.densities[100:150],
@@ -230,14 +274,14 @@ SHORTER = [
     ("line", 2),
     *[("tally", place) for place in range(8)],
     *[("estimates", place) for place in range(3)],
-    *[(name, None) for name in ("densities", "weights", "borne", "ends", "quantiles")],
+    *[(name, None) for name in ("densities", "weights", "borne", "ends", "messages", "quantiles")],
 ]
 
 
 @pytest.mark.parametrize(("group", "place"), SHORTER)
 @pytest.mark.parametrize("axis", [0, 1])
 def test_sizes_that_do_not_fit_are_refused(group, place, axis):
-    arguments = given_of(np.random.default_rng(4), filling=True, supporting=True)
+    arguments = given_of(np.random.default_rng(4), filling=True, supporting=True, predicting=True)
 
     def shorter(array):
         return np.delete(array, 0, axis=axis % array.ndim)
@@ -266,6 +310,6 @@ def test_arrays_of_other_types_are_never_converted(group, place):
 @pytest.mark.parametrize("wrong", [0, 33])
 def test_bins_that_are_no_whole_blocks_are_refused(wrong):
     arguments = given_of(np.random.default_rng(6))
-    priors = (np.zeros(wrong), np.zeros((5, wrong)))
+    priors = (np.zeros((1, wrong)), np.zeros((5, wrong)))
     with pytest.raises(ValueError, match="multiple of 32"):
         _core.infer_by_bins(*arguments._replace(priors=priors))

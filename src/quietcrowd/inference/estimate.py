@@ -20,6 +20,8 @@ from quietcrowd.inference.display import as_html, plot_estimate
 from quietcrowd.inference.method import TruthInference
 from quietcrowd.inference.model import Model, State
 from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.rounds.history import RoundHistory
+from quietcrowd.inference.rounds.results import round_columns
 from quietcrowd.inference.shared_errors import SharedErrors
 from quietcrowd.inference.suggesting import suggested_gold, suggested_tasks
 from quietcrowd.inference.task_estimates import Estimates, LabelEstimates, NumericEstimates
@@ -66,6 +68,8 @@ class TruthEstimate(ABC, Generic[FrameT_co]):
         Sentences that a reader of the estimate should know.
     partition : Partition or None
         The scaled answers, if the model has a posterior.
+    over_time : RoundHistory or None
+        The rounds so far, of a method with ``over_time="follow"``.
     """
 
     model: Model[Any, Any, Any]
@@ -81,6 +85,7 @@ class TruthEstimate(ABC, Generic[FrameT_co]):
     backend: Backend = "pandas"
     notes: tuple[str, ...] = ()
     partition: Partition | None = None
+    over_time: RoundHistory | None = None
 
     @property
     def method(self) -> TruthInference:
@@ -131,10 +136,55 @@ class TruthEstimate(ABC, Generic[FrameT_co]):
         return truth_columns(
             answers.tasks,
             self.estimates,
-            self.known,
+            self.known | self._predicted,
             answers.answers_per_task,
             self.summary.domain,
         )
+
+    @property
+    def _predicted(self) -> npt.NDArray[np.bool_]:
+        """Which tasks have an estimate from earlier rounds."""
+        if self.over_time is None:
+            return np.zeros(len(self.known), np.bool_)
+        return self.over_time.last.met
+
+    @property
+    def round(self) -> int | None:
+        """Number of the last round; None unless the truths follow time."""
+        return None if self.over_time is None else self.over_time.last.number
+
+    @property
+    def rounds(self) -> FrameT_co:
+        """Dataframe of the truths of the last 32 rounds, each as its round showed them.
+
+        Columns are ``round`` and those of ``truths`` up to ``answers``. Tasks without a report so
+        far are missing.
+
+        Raises
+        ------
+        ParameterError
+            If the method has no ``over_time="follow"``.
+        """
+        return cast("FrameT_co", to_native(round_columns(self, smoothed=False), self.backend))
+
+    def smoothed(self) -> FrameT_co:
+        """Return `rounds` with the truths of each round as all rounds show them.
+
+        Raises
+        ------
+        ParameterError
+            If the method has no ``over_time="follow"``.
+
+        Examples
+        --------
+        >>> import quietcrowd as qc
+        >>> crowd = qc.make_crowd(tasks=50, workers=30, answers_per_task=6, random_state=1)
+        >>> method = qc.NoiseAware(over_time="follow")
+        >>> estimate = method.extend(method.fit(crowd.answers), crowd.answers)
+        >>> estimate.smoothed().groupby("round").size().to_dict()
+        {1: 50, 2: 50}
+        """
+        return cast("FrameT_co", to_native(round_columns(self, smoothed=True), self.backend))
 
     @overload
     def workers_as(self, backend: Literal["pandas"]) -> pd.DataFrame: ...
@@ -388,7 +438,7 @@ class LabelEstimate(TruthEstimate[FrameT_co]):
     ``truths`` has columns ``task``, ``truth``, ``confidence``, ``answers``, ``tied``, and those of
     the method, such as ``easiness``; ``workers`` has ``worker``, ``agreement``, ``accuracy``,
     ``accuracy_low``, ``accuracy_high``, ``answers``. Values are missing for a task without answers
-    whose truth is not known, and for a worker without answers.
+    or known truth, and for a worker without answers.
 
     Attributes
     ----------
@@ -440,7 +490,7 @@ class LabelEstimate(TruthEstimate[FrameT_co]):
     def _chances(self) -> npt.NDArray[np.float64]:
         """Return the probability of each label, shape (tasks, labels); NaN without answers."""
         found = np.array(self._pass_for_posterior())
-        found[(self.answers.answers_per_task == 0) & ~self.known] = np.nan
+        found[(self.answers.answers_per_task == 0) & ~(self.known | self._predicted)] = np.nan
         return found
 
     def probabilities(self) -> FrameT_co:

@@ -62,7 +62,7 @@ def join_workers(
 
 
 def joined_summary(start: Summary, fresh: Summary, earlier: npt.NDArray[np.intp]) -> Summary:
-    """Return the summary of earlier and new answers, whose domain and channel must be equal."""
+    """Return the summary of earlier and new answers of one domain and channel."""
     here, there = fresh.report_distribution, start.report_distribution
     same_distribution = there is None if here is None else here.same_as(there)
     if fresh.domain != start.domain or fresh.channel != start.channel or not same_distribution:

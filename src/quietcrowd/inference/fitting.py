@@ -24,6 +24,16 @@ from quietcrowd.inference.model import HasPosterior, Model
 from quietcrowd.inference.notices import warn_about_result, warn_about_source
 from quietcrowd.inference.partition import Partition, Summary, hash_ids
 from quietcrowd.inference.reading import Observations
+from quietcrowd.inference.rounds.following import (
+    begin_round,
+    check_follows,
+    end_round,
+    first_history,
+    join_tasks,
+    round_of_extension,
+    round_of_fit,
+    with_predictions,
+)
 from quietcrowd.inference.task_estimates import LabelEstimates
 
 if TYPE_CHECKING:
@@ -47,6 +57,7 @@ class FittingMethod(TruthInference):
         *,
         gold: Any = None,
         n_jobs: int | None = None,
+        round: int | None = None,
     ) -> TruthEstimate[pd.DataFrame]: ...
     @overload
     def fit(
@@ -56,6 +67,7 @@ class FittingMethod(TruthInference):
         *,
         gold: Any = None,
         n_jobs: int | None = None,
+        round: int | None = None,
     ) -> TruthEstimate[pl.DataFrame]: ...
     @overload
     def fit(
@@ -65,6 +77,7 @@ class FittingMethod(TruthInference):
         *,
         gold: Any = None,
         n_jobs: int | None = None,
+        round: int | None = None,
     ) -> TruthEstimate[pa.Table]: ...
 
     def fit(
@@ -74,6 +87,7 @@ class FittingMethod(TruthInference):
         *,
         gold: Any = None,
         n_jobs: int | None = None,
+        round: int | None = None,  # noqa: A002
     ) -> TruthEstimate[Any]:
         """Infer the truths and the workers' quality.
 
@@ -93,6 +107,8 @@ class FittingMethod(TruthInference):
         n_jobs : int, optional
             Threads; -1 for all that the process may use. By default at most as many as the
             number of answers justifies.
+        round : int, optional
+            Number of the round, for a method with ``over_time="follow"``; default: 1.
 
         Returns
         -------
@@ -120,7 +136,7 @@ class FittingMethod(TruthInference):
         DroppedRowsWarning
             If some known truths belong to no task of the answers.
         """
-        return self._fit(data, init, gold, n_jobs)
+        return self._fit(data, init, gold, n_jobs, round)
 
     @overload
     def fit_predict(
@@ -186,8 +202,16 @@ class FittingMethod(TruthInference):
         return estimate.probabilities()
 
     def _fit(
-        self, data: Any, init: TruthEstimate[Any] | None, gold: Any, n_jobs: int | None
+        self,
+        data: Any,
+        init: TruthEstimate[Any] | None,
+        gold: Any,
+        n_jobs: int | None,
+        round: int | None = None,  # noqa: A002
     ) -> TruthEstimate[Any]:
+        number = None
+        if self.follows_time or round is not None:
+            number = round_of_fit(self, round)
         observed = Observations.read(data, self)
         if init is not None:
             self._check_start(init, observed.domain)
@@ -199,6 +223,8 @@ class FittingMethod(TruthInference):
             if model.seeks_groups:
                 model = model.with_groups(model.group_reports(partition))
             partitions = [partition]
+        if number is not None:
+            check_follows(model, observed.answers.options)
         first: Any = None
         if init is not None:
             earlier: Any = init.state_of(observed.answers.workers)
@@ -208,7 +234,10 @@ class FittingMethod(TruthInference):
             result = run_loop(model, partitions, first, n_jobs, progress.count)
         warn_about_result(model, observed.mechanism, result, 3)
         swept = hash_ids(observed.answers.tasks) if options else partitions[0].draws
-        return self._estimate(model, observed, known, result, swept, partitions[0])
+        estimate = self._estimate(model, observed, known, result, swept, partitions[0])
+        if number is None:
+            return estimate
+        return evolve(estimate, over_time=first_history(estimate, number))
 
     @overload
     def extend(
@@ -217,6 +246,7 @@ class FittingMethod(TruthInference):
         data: pd.DataFrame | Answers | Reports,
         *,
         gold: Any = None,
+        round: int | None = None,
     ) -> TruthEstimate[pd.DataFrame]: ...
     @overload
     def extend(
@@ -225,6 +255,7 @@ class FittingMethod(TruthInference):
         data: pl.DataFrame | pl.LazyFrame,
         *,
         gold: Any = None,
+        round: int | None = None,
     ) -> TruthEstimate[pl.DataFrame]: ...
     @overload
     def extend(
@@ -233,10 +264,16 @@ class FittingMethod(TruthInference):
         data: pa.Table,
         *,
         gold: Any = None,
+        round: int | None = None,
     ) -> TruthEstimate[pa.Table]: ...
 
     def extend(
-        self, init: TruthEstimate[Any], data: Any, *, gold: Any = None
+        self,
+        init: TruthEstimate[Any],
+        data: Any,
+        *,
+        gold: Any = None,
+        round: int | None = None,  # noqa: A002
     ) -> TruthEstimate[Any]:
         """Infer the truths of new tasks, with the workers of an earlier estimate.
 
@@ -249,9 +286,13 @@ class FittingMethod(TruthInference):
             From `fit` or `extend` of an equal method; only the limit of iterations may differ.
         data : Reports, Answers or dataframe
             Answers to tasks that are not in `init`, otherwise as for `fit`. A frame has labels of
-            the domain of `init`. Workers match if their ids print alike.
+            the domain of `init`. Workers match if their ids print alike. With
+            ``over_time="follow"``, tasks may be those of earlier rounds.
         gold : dataframe or pandas Series, optional
             Known truths of new tasks, as for `fit`.
+        round : int, optional
+            Number of the round, for a method with ``over_time="follow"``. It is greater than that
+            of `init`; default: the next.
 
         Returns
         -------
@@ -290,16 +331,28 @@ class FittingMethod(TruthInference):
         if observed.answers.options is not None:
             raise AnswerError("inference.options-without-start")
         self._check_start(init, observed.domain)
-        check_new_tasks(init, observed.answers)
+        number = round_of_extension(self, init, round)
+        if number is None:
+            check_new_tasks(init, observed.answers)
+        else:
+            observed = join_tasks(init, observed)
         observed, earlier = join_workers(init, observed)
         joined = joined_summary(init.summary, observed.summary, earlier)
         model, partition, known = self.prepare(observed, gold, joined)
         model = model.continued(init.model)
         warn_about_source(self, observed, 2)
-        result = extend_loop(model, init, earlier, partition)
+        if number is None:
+            result = extend_loop(model, init, earlier, partition)
+            warn_about_result(model, observed.mechanism, result, 2)
+            swept = np.concatenate([init.swept, partition.draws])
+            return self._estimate(model, observed, known, result, swept, partition)
+        model, start, history = begin_round(model, init, number, partition.tasks)
+        result = extend_loop(model, start, earlier, partition)
+        found = with_predictions(model, partition, result.state, result.estimates)
+        result = evolve(result, estimates=found)
         warn_about_result(model, observed.mechanism, result, 2)
-        swept = np.concatenate([init.swept, partition.draws])
-        return self._estimate(model, observed, known, result, swept, partition)
+        estimate = self._estimate(model, observed, known, result, partition.draws, partition)
+        return evolve(estimate, over_time=end_round(estimate, history, number))
 
     def prepare(
         self, observed: Observations, truths: Any = None, summary: Summary | None = None

@@ -100,6 +100,11 @@ class TruthInference(ABC):
         raise AnswerError("inference.options-unsupported", name=type(self).__name__)
 
     @property
+    def follows_time(self) -> bool:
+        """Whether truths change from round to round, and estimates follow them."""
+        return False
+
+    @property
     def reads_options(self) -> bool:
         """Whether the method infers from answers with options per task."""
         return type(self).bind_options is not TruthInference.bind_options

@@ -206,6 +206,31 @@ class SuggestsTasks(Protocol):
         """Return the posterior of each task, as its `further_report` takes it."""
 
 
+@runtime_checkable
+class FollowsTime(Protocol):
+    """A model with a prior for each truth: its prediction from earlier rounds.
+
+    States of an apparent truth are labels or bins.
+    """
+
+    task_priors: npt.NDArray[np.float64] | None
+
+    def transitions(self, tally: Any, state: Any) -> Any:
+        """Return the `Transitions` of the apparent truths from round to round."""
+
+    def next_round(self, state: Any, rest: npt.NDArray[np.float64]) -> Any:
+        """Return the first state of a round; `rest` is the distribution of all truths."""
+
+    def messages(self, partition: Partition, state: Any) -> npt.NDArray[np.float64]:
+        """Return log-likelihoods of the reports given each state, shape (tasks, states).
+
+        Neither the prior nor known truths are part of them.
+        """
+
+    def predicted(self, partition: Partition, state: Any) -> Any:
+        """Return estimates by `task_priors` and known truths only."""
+
+
 @frozen(kw_only=True, eq=False)
 class Extension:
     """More answers, from more workers, than those of a tally of the `old` model.

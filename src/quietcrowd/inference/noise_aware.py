@@ -72,6 +72,10 @@ class NoiseAware(FittingMethod):
         Whether to search for groups of workers who agree more than the truths explain, such as
         copies of one account. The reports of a group count like one source, and the workers
         have the flag "group 1", "group 2" and so on. Only for labels.
+    over_time : {"anew", "follow"}
+        With "follow", answers come in rounds, and the truths of a task may change from a round to
+        the next one: a number by normal steps, a label by a switch. The rate is learned.
+        `fit` the first round, and `extend` the estimate by each later one.
     max_iter : int
         Largest number of iterations; more change the estimates little.
     tol : float
@@ -120,8 +124,14 @@ class NoiseAware(FittingMethod):
     )
     shared_errors: str | float = field(default=LEARN, converter=as_choice, validator=check_choice)
     groups: bool = field(default=True, validator=one_of(True, False))
+    over_time: str = field(default="anew", validator=one_of("anew", "follow"))
     max_iter: int = field(default=30, converter=plain, validator=whole_number(1))
     tol: float = field(default=1e-5, converter=plain, validator=at_least(0))
+
+    @property
+    @override
+    def follows_time(self) -> bool:
+        return self.over_time == "follow"
 
     @override
     def to_dict(self) -> dict[str, Any]:

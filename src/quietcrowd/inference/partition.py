@@ -65,6 +65,17 @@ class Partition:
         """Number of tasks."""
         return len(self.offsets) - 1
 
+    def without_answers(self) -> Partition:
+        """Return the same tasks without any answer."""
+        bits = self.participation
+        return evolve(
+            self,
+            offsets=np.zeros_like(self.offsets),
+            worker_codes=self.worker_codes[:0],
+            values=self.values[:0],
+            participation=None if bits is None else bits[:0],
+        )
+
     @property
     def numbers(self) -> tuple[_Array, _Array, _Array, _Array]:
         """First arguments of the kernels of numbers, with unsigned worker codes."""

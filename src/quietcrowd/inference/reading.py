@@ -120,6 +120,23 @@ class Observations:
             participation=None if bits is None else bits[order],
         )
 
+    def on_tasks(self, tasks: pa.Array, codes: npt.NDArray[np.intp]) -> Observations:
+        """Return the same answers with a longer list of tasks; `codes` are places in it."""
+        answers, bits = self.answers, self.participation
+        new = codes[answers.task_codes]
+        order = np.argsort(new, kind="stable")
+        return evolve(
+            self,
+            answers=evolve(
+                answers,
+                tasks=tasks,
+                offsets=np.concatenate([[0], np.cumsum(np.bincount(new, minlength=len(tasks)))]),
+                worker_codes=answers.worker_codes[order],
+                values=answers.values[order],
+            ),
+            participation=None if bits is None else bits[order],
+        )
+
     @property
     def channel(self) -> Channel | None:
         """Channel of the reports, if it is known."""

@@ -12,16 +12,21 @@ from typing_extensions import override
 
 from quietcrowd._core import infer_noisy_labels
 from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.gold import UNKNOWN
 from quietcrowd.inference import integer_sums
 from quietcrowd.inference.further_report import FurtherLabel
 from quietcrowd.inference.labels.accuracies import OwnVotes
 from quietcrowd.inference.labels.confusion import MOST_CELLS
 from quietcrowd.inference.labels.crowd import (
     FRACTION_BITS,
+    LEAST,
     MANY_LABELS,
+    PRIOR_TASKS,
     CrowdState,
     CrowdTally,
     Grid,
+    fixed_logarithms,
+    normalised,
     prior_crowd,
 )
 from quietcrowd.inference.labels.crowd_model import CrowdModel, compared_in
@@ -37,11 +42,12 @@ from quietcrowd.inference.labels.groups.messages import (
 )
 from quietcrowd.inference.labels.groups.reports import GroupReports, busiest
 from quietcrowd.inference.labels.learning import learn_crowd
-from quietcrowd.inference.labels.model import check_labels
+from quietcrowd.inference.labels.model import check_labels, task_rows
 from quietcrowd.inference.labels.reports import KINDS, WorkerReports
 from quietcrowd.inference.labels.truth_map import DERIVATIVE_ONE
 from quietcrowd.inference.model import Extension
 from quietcrowd.inference.partition import Partition
+from quietcrowd.inference.rounds.transitions import Transitions
 from quietcrowd.inference.task_estimates import LabelEstimates
 
 HEARD_ONE = 2.0**20
@@ -59,11 +65,13 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
     """`NoiseAware` bound to labels: ``docs/theory/noise-aware-labels.md``.
 
     Members of the `groups` do not vote; the messages of their `sources` do, and they teach nothing
-    about the crowd.
+    about the crowd. `task_priors`, at [task, label], are log-priors of the truths if they follow
+    time.
     """
 
     groups: tuple[Group, ...] = ()
     sources: Sources | None = None
+    task_priors: npt.NDArray[np.float64] | None = None
 
     @cached_property
     def reports(self) -> WorkerReports:
@@ -165,22 +173,28 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
         state: CrowdState,
         estimates: LabelEstimates | None,
         posterior: npt.NDArray[np.float64] | None,
+        apparent: npt.NDArray[np.float64] | None = None,
     ) -> CrowdTally:
         labels, reports = self.summary.labels, state.log_odds.shape[1]
         tally = self._empty_tally(state)
-        messages, apparent = np.zeros((2, 0, labels))
+        log_priors = state.log_priors / integer_sums.ONE
+        messages = np.zeros((0, labels))
         if self.sources is not None:
             evidence, answered = self.sources.evidence(partition)
             logs = expected_logs(state.sources)
             messages = group_messages(evidence, answered, logs)
-            apparent = np.zeros((partition.tasks, labels))
+        if self.task_priors is not None:
+            more = self.task_priors - log_priors
+            messages = messages + more if len(messages) else more
+        if apparent is None:
+            apparent = np.zeros((len(messages), labels))
         entropy = infer_noisy_labels(
             partition.labels,
             reports,
             state.log_odds.reshape(-1),
             state.votes.reshape(-1),
             2.0**-FRACTION_BITS,
-            state.log_priors / integer_sums.ONE,
+            log_priors,
             state.truth_map.arguments(labels),
             self.unit,
             DERIVATIVE_ONE,
@@ -196,11 +210,48 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
             np.zeros((0, labels)) if posterior is None else posterior,
         )
         tally = evolve(tally, entropy=entropy, known=compared_in(tally.known, partition))
+        if len(messages):
+            heard = np.rint((apparent * messages).sum(axis=1) * HEARD_ONE).astype(np.int64)
+            tally = evolve(tally, heard=int(heard.sum()))
         if self.sources is None:
             return tally
-        heard = np.rint((apparent * messages).sum(axis=1) * HEARD_ONE).astype(np.int64)
-        sources = source_counts(apparent, evidence, answered, logs, self.unit)
-        return evolve(tally, sources=sources, heard=int(heard.sum()))
+        return evolve(tally, sources=source_counts(apparent, evidence, answered, logs, self.unit))
+
+    def transitions(self, tally: CrowdTally, state: CrowdState) -> Transitions:  # noqa: ARG002
+        """Return candidates of the truths' change, with the frequencies of all rounds."""
+        if self.frequencies is not None:
+            return Transitions.of_labels(self.frequencies)
+        return Transitions.of_labels(normalised(tally.classes / self.unit + PRIOR_TASKS))
+
+    def next_round(self, state: CrowdState, rest: npt.NDArray[np.float64]) -> CrowdState:
+        """Return the first state of a round; `rest` are the frequencies of the truths."""
+        return evolve(state, log_priors=fixed_logarithms(rest))
+
+    def messages(self, partition: Partition, state: CrowdState) -> npt.NDArray[np.float64]:
+        """Return log-likelihoods of each task's reports, without prior and known truth."""
+        apparent = np.zeros((partition.tasks, self.summary.labels))
+        self._infer(partition, state, self.empty(partition.tasks), None, apparent)
+        priors = (
+            state.log_priors / integer_sums.ONE if self.task_priors is None else self.task_priors
+        )
+        messages = np.log(np.maximum(apparent, LEAST)) - priors
+        tasks = task_rows(partition)
+        messages[np.diff(partition.offsets) == 0] = 0.0
+        known = partition.known_truths != UNKNOWN
+        if known.any():
+            messages[known] = 0.0
+            rows = known[tasks]
+            votes = state.votes[partition.worker_codes[rows], partition.values[rows]]
+            np.add.at(messages, tasks[rows], votes * 2.0**-FRACTION_BITS)
+        return messages
+
+    def predicted(self, partition: Partition, state: CrowdState) -> LabelEstimates:
+        """Return estimates of tasks by the prior of each, and by known truths."""
+        chances = self.posterior(partition.without_answers(), state)
+        estimates = self.empty(partition.tasks)
+        estimates.truths[:] = chances.argmax(axis=1)
+        estimates.confidence[:] = chances.max(axis=1)
+        return estimates
 
     @override
     def histograms(self, partition: Partition, state: CrowdState | None) -> npt.NDArray[np.int64]:
@@ -304,11 +355,17 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
         if self.sources is not None:
             counts = np.where((self.sources.slot >= 0)[:, np.newaxis, np.newaxis], 0, tally.counts)
             counted = evolve(tally, counts=counts)
+        frequencies = self.frequencies
+        if self.task_priors is not None:
+            frequencies = np.exp(state.log_priors / integer_sums.ONE)
         learned, bound = learn_crowd(
-            self.reports, counted, state, self.unit, self.frequencies, all_rows=all_rows
+            self.reports, counted, state, self.unit, frequencies, all_rows=all_rows
         )
+        bound += tally.heard / HEARD_ONE
         if self.sources is not None:
-            bound += tally.heard / HEARD_ONE - divergence(state.sources)
+            bound -= divergence(state.sources)
+        if self.task_priors is not None:
+            learned = evolve(learned, log_priors=state.log_priors)
         learned = self._with_sources(learned, tally.sources / self.unit)
         return self.mapped(learned, tally.known), bound / self.summary.answers
 

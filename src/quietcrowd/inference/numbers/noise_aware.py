@@ -25,6 +25,7 @@ from quietcrowd.inference.numbers.report_bins import BINS, LOG_FLOOR
 from quietcrowd.inference.numbers.sweep import BinModel
 from quietcrowd.inference.numbers.truth_map import LEVELS
 from quietcrowd.inference.partition import Partition
+from quietcrowd.inference.rounds.transitions import Transitions
 from quietcrowd.inference.shared_errors import SharedErrors
 from quietcrowd.inference.task_estimates import NumericEstimates, Scatter
 from quietcrowd.mechanisms.channels.base import known_grid
@@ -134,6 +135,26 @@ class NumberModel(BinModel, LearningModel[Any, NumberState, NumberTally]):
                 errors / width, (truths - start) / width
             )
         return tally
+
+    def transitions(self, tally: NumberTally, state: NumberState) -> Transitions:  # noqa: ARG002
+        """Return candidates of the change of the apparent truths."""
+        return Transitions.of_numbers(state.distribution)
+
+    def next_round(self, state: NumberState, rest: npt.NDArray[np.float64]) -> NumberState:  # noqa: ARG002
+        """Return the first state of a round."""
+        return evolve(state, passes=-1)
+
+    def messages(self, partition: Partition, state: NumberState) -> npt.NDArray[np.float64]:
+        """Return log-likelihoods of each task's reports, without prior and known truth."""
+        messages = np.zeros((partition.tasks, BINS))
+        self.sweep_bins(partition, state, messages=messages)
+        return messages
+
+    def predicted(self, partition: Partition, state: NumberState) -> NumericEstimates:
+        """Return estimates of tasks by the prior of each, and by known truths."""
+        estimates = self.empty(partition.tasks)
+        self.sweep(partition.without_answers(), state, estimates)
+        return estimates
 
     def posterior(
         self, partition: Partition, state: NumberState

@@ -77,7 +77,12 @@ class _Places(NamedTuple):
 
 @frozen(kw_only=True, eq=False, slots=False)
 class BinModel(NumericModel[Any, NumberState, NumberTally]):
-    """A model of numbers with truths on bins; its sweep, without learning."""
+    """A model of numbers with truths on bins; its sweep, without learning.
+
+    `task_priors`, at [task, bin], are log-priors of the truths if they follow time.
+    """
+
+    task_priors: npt.NDArray[np.float64] | None = None
 
     @cached_property
     def grid(self) -> Grid | None:
@@ -186,6 +191,7 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
         state: NumberState,
         estimates: NumericEstimates | None = None,
         quantiles: npt.NDArray[np.float64] | None = None,
+        messages: npt.NDArray[np.float64] | None = None,
     ) -> NumberTally:
         """Find the posteriors of the truths, and fill the arrays that are given.
 
@@ -225,7 +231,9 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
                 (partition.known_truths - start) * to_bins,
             ),
             (
-                np.log(state.distribution),
+                np.log(state.distribution)[np.newaxis]
+                if self.task_priors is None
+                else self.task_priors,
                 distribution_shares(candidates) if candidates else np.zeros((0, BINS)),
             ),
             worker_distributions,
@@ -237,7 +245,7 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
             (start - scale * start + width * shift, scale, apparent),
             np.exp(worker_distributions.by_column) if len(tally.supported) else np.zeros((0, 0)),
             precisions / precisions.max(),
-            state.borne / precisions.max() if last else np.zeros(0),
+            state.borne / precisions.max() if last and self.task_priors is None else np.zeros(0),
             np.array(LEVELS),
             np.array([start, start + width]),
             (
@@ -248,6 +256,7 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
                 self.error_unit,
             ),
             tally.found,
+            np.zeros((0, BINS)) if messages is None else messages,
             np.zeros((0, 0)) if quantiles is None else quantiles,
             (estimates or NumericEstimates.empty(0)).arrays,
         )

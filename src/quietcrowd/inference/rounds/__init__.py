@@ -1,0 +1,1 @@
+"""Truths that follow time: docs/theory/rounds.md."""

@@ -1,0 +1,109 @@
+"""Filters over rounds: what an estimate knows of truths that follow time."""
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from attrs import evolve, frozen
+
+from quietcrowd.inference.rounds.transitions import Transitions
+from quietcrowd.inference.task_estimates import Estimates
+
+Floats = npt.NDArray[np.float64]
+
+KEPT_ROUNDS = 32
+"""Number of rounds that an estimate stores."""
+
+_LEAST = 1e-300
+
+
+@frozen(kw_only=True, eq=False)
+class FilterBank:
+    """Posteriors of the apparent truths under each candidate of their change.
+
+    `now` is at [candidate, task, state], and `evidence` has the log evidence of each candidate.
+    """
+
+    now: Floats
+    evidence: Floats
+
+    @classmethod
+    def first(cls, transitions: Transitions, tasks: int) -> Self:
+        """Return the bank before the first round."""
+        candidates = len(transitions.anew)
+        now = np.tile(transitions.rest, (candidates, tasks, 1))
+        return cls(now=now, evidence=np.zeros(candidates))
+
+    @property
+    def weights(self) -> Floats:
+        """Posterior probability of each candidate."""
+        shares = np.exp(self.evidence - self.evidence.max())
+        weights: Floats = shares / shares.sum()
+        return weights
+
+    @property
+    def mean(self) -> Floats:
+        """Distributions of the apparent truths, shape (tasks, states)."""
+        total = np.zeros(self.now.shape[1:])
+        for weight, now in zip(self.weights, self.now, strict=True):
+            total += weight * now
+        return total
+
+    def predicted(self, transitions: Transitions, tasks: int) -> Self:
+        """Return the bank of a later round; tasks without an earlier one come last."""
+        candidates, known, states = self.now.shape
+        now = np.empty((candidates, tasks, states))
+        now[:, :known] = transitions.forward(self.now)
+        now[:, known:] = transitions.rest
+        return evolve(self, now=now)
+
+    def updated(self, messages: Floats) -> Self:
+        """Return the bank after reports with these log-likelihoods, shape (tasks, states)."""
+        likely = np.exp(messages - messages.max(axis=1, keepdims=True))
+        now = self.now * likely
+        totals = np.maximum(now.sum(axis=2), _LEAST)
+        now /= totals[:, :, np.newaxis]
+        return type(self)(now=now, evidence=self.evidence + np.log(totals).sum(axis=1))
+
+
+@frozen(kw_only=True, eq=False)
+class Round:
+    """One round: its `number`, and arrays with one entry per task.
+
+    `estimates` are those that the reports up to this round give, and `apparent` the posteriors of
+    the apparent truths. `met` tells which tasks have had a report.
+    """
+
+    number: int
+    answers: npt.NDArray[np.int64]
+    known: npt.NDArray[Any]
+    met: npt.NDArray[np.bool_]
+    estimates: Estimates
+    apparent: npt.NDArray[np.float32]
+
+
+@frozen(kw_only=True, eq=False)
+class RoundHistory:
+    """Filters after the last round, and the last `KEPT_ROUNDS` rounds."""
+
+    bank: FilterBank
+    transitions: Transitions
+    rounds: tuple[Round, ...]
+
+    @property
+    def last(self) -> Round:
+        """The last round."""
+        return self.rounds[-1]
+
+    def smoothed(self) -> list[Floats]:
+        """Return posteriors of the apparent truths in each stored round, given all rounds."""
+        mean = self.transitions.mean(self.bank.weights)
+        found: list[Floats] = [self.last.apparent.astype(np.float64)]
+        for before, after in zip(self.rounds[-2::-1], self.rounds[:0:-1], strict=True):
+            step = mean.repeated(after.number - before.number)
+            apparent = before.apparent.astype(np.float64)
+            predicted = np.maximum(step.forward(apparent[np.newaxis])[0], _LEAST)
+            ratio = found[-1][: len(apparent)] / predicted
+            earlier = apparent * step.backward(ratio[np.newaxis])[0]
+            found.append(earlier / earlier.sum(axis=1, keepdims=True))
+        return found[::-1]

@@ -1,0 +1,110 @@
+"""Rounds of answers, of which each estimate extends the one before."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import quietcrowd as qc
+from quietcrowd.answers import Answers
+from quietcrowd.exceptions import AnswerError, ParameterError
+
+pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.QuietcrowdWarning")
+
+FOLLOW = qc.NoiseAware(over_time="follow", shared_errors=False)
+ABC = qc.Categorical(["a", "b", "c"])
+RANGE = qc.Interval(low=0, high=10)
+NOISE = {
+    "labels": qc.RandomizedResponse(domain=ABC, epsilon=1.0),
+    "laplace": qc.LaplaceMechanism(domain=RANGE, epsilon=2.0, fill=None),
+    "piecewise": qc.PiecewiseMechanism(domain=RANGE, epsilon=2.0),
+    "non-private": None,
+}
+
+
+def reports_of(kind, number, *, tasks=40, workers=60, each=8, first=0):
+    """Return the reports of a round; truths stay the same but for a few."""
+    rng = np.random.default_rng(number)
+    names = [f"t{place}" for place in range(first, first + tasks)]
+    truths = np.random.default_rng(77).integers(3, size=200)[first : first + tasks]
+    chosen = np.argsort(rng.random((workers, tasks)), axis=1)[:, :each]
+    worker, task = np.repeat(np.arange(workers), each), chosen.ravel()
+    right = rng.random(len(task)) < np.linspace(0.5, 0.95, workers)[worker]
+    codes = np.where(right, truths[task], rng.integers(3, size=len(task)))
+    values = np.array([*"abc"])[codes] if kind == "labels" else 2.0 + 2.5 * codes
+    frame = pd.DataFrame({"task": np.array(names)[task], "worker": worker, "label": values})
+    answers = Answers.from_frame(frame, ABC if kind == "labels" else RANGE)
+    mechanism = NOISE[kind]
+    return answers if mechanism is None else mechanism.simulate(answers, random_state=number)
+
+
+def chain(kind, numbers=(1, 2, 3), method=FOLLOW):
+    estimate = method.fit(reports_of(kind, numbers[0]), round=numbers[0])
+    for number in numbers[1:]:
+        estimate = method.extend(estimate, reports_of(kind, number), round=number)
+    return estimate
+
+
+@pytest.mark.parametrize("kind", NOISE)
+def test_the_same_rounds_give_the_same_bits(kind):
+    first, second = chain(kind), chain(kind)
+    for name in ("truths", "workers", "rounds", "posterior"):
+        pd.testing.assert_frame_equal(getattr(first, name), getattr(second, name), check_exact=True)
+    pd.testing.assert_frame_equal(first.smoothed(), second.smoothed(), check_exact=True)
+
+
+@pytest.mark.parametrize("kind", NOISE)
+def test_truths_are_those_of_the_last_round(kind):
+    estimate = chain(kind)
+    error = "confidence" if kind == "labels" else "standard_error"
+    last = estimate.rounds.query("round == 3").drop(columns="round").reset_index(drop=True)
+    pd.testing.assert_frame_equal(last, estimate.truths[["task", "truth", error, "answers"]])
+    assert estimate.round == 3
+    assert estimate.smoothed().shape == estimate.rounds.shape == (120, 5)
+
+
+@pytest.mark.parametrize("kind", NOISE)
+def test_a_task_without_reports_keeps_its_truth_with_less_confidence(kind):
+    first = chain(kind, (1, 2))
+    others = reports_of(kind, 3, first=30)
+    estimate = FOLLOW.extend(first, others)
+    before, after = (one.truths.set_index("task") for one in (first, estimate))
+    assert list(after.index[:40]) == list(before.index)
+    assert set(after.index) == {f"t{place}" for place in range(70)}
+    gone = [f"t{place}" for place in range(30)]
+    assert (after["answers"][gone] == 0).all()
+    if kind == "labels":
+        sure = before.loc[gone].query("confidence > 0.5").index
+        assert (after["truth"][sure] == before["truth"][sure]).mean() > 0.9
+        assert after["confidence"][sure].mean() < before["confidence"][sure].mean()
+    else:
+        assert (after["truth"][gone] - before["truth"][gone]).abs().mean() < 0.3
+        assert (after["standard_error"] > 0).all()
+
+
+def test_a_round_counts_once():
+    estimate = chain("labels", (3, 5))
+    for number in (3, 4, 5):
+        with pytest.raises(ParameterError, match=f"round {number} is not after round 5"):
+            FOLLOW.extend(estimate, reports_of("labels", 6), round=number)
+    assert FOLLOW.extend(estimate, reports_of("labels", 6)).round == 6
+
+
+def test_missing_rounds_only_move_truths():
+    near, far = chain("labels", (1, 2)), chain("labels", (1, 20))
+    assert far.truths["confidence"].mean() < near.truths["confidence"].mean()
+
+
+def test_rounds_need_a_method_that_follows():
+    data = reports_of("labels", 1)
+    for method in (qc.NoiseAware(), qc.MajorityVote()):
+        with pytest.raises(ParameterError, match="over_time='follow'"):
+            method.fit(data, round=1)
+        with pytest.raises(ParameterError, match="over_time='follow'"):
+            _ = method.fit(data).rounds
+
+
+def test_sets_are_rejected():
+    mechanism = qc.SubsetSelection(domain=ABC, epsilon=1.0)
+    reports = mechanism.simulate(reports_of("labels", 1).table, random_state=1)
+    with pytest.raises(AnswerError, match="sets of labels"):
+        FOLLOW.fit(reports)
