@@ -1,6 +1,7 @@
 """A running server, requesters, and workers, as the tests of the service need them."""
 
 import secrets
+import time
 from contextlib import ExitStack
 from functools import cache
 from itertools import chain, cycle
@@ -37,6 +38,7 @@ class Running:
     """A server in a thread of this process."""
 
     settings: Settings
+    clock: object = time.time
     app: object = None
     url: str = ""
     clients: list[httpx.Client] = Factory(list)
@@ -44,7 +46,7 @@ class Running:
 
     def start(self) -> "Running":
         settings = self.settings.model_copy(update={"port": 0})
-        server = self._open.enter_context(serve_in_background(settings))
+        server = self._open.enter_context(serve_in_background(settings, self.clock))
         self.app, self.url = server.app, server.url
         return self
 
@@ -154,6 +156,8 @@ class Desk:
         if why_not_in_page(chosen) is not None:
             return self._older_draft(chosen, members)
         body = {"title": "Birds", "mechanism": chosen.to_dict(), **PROMISES, **members}
+        if "domain" in members:
+            del body["mechanism"]
         return self.client.post("/campaigns", json=body).raise_for_status().json()
 
     def _older_draft(self, mechanism, members: dict) -> dict:

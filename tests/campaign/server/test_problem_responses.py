@@ -19,7 +19,7 @@ SECRET = "planted-secret"
         ({"config_hash": SECRET}, "/config_hash", "string_pattern_mismatch"),
         ({"config_hash": HASH, SECRET: 1}, "", "extra_forbidden"),
         ({"config_hash": HASH, "reports": [{**ITEM, SECRET: 1}]}, "/reports/0", "extra_forbidden"),
-        ({"config_hash": HASH, SECRET: 1, "a": 1, "b": 1}, "", "too_many_members"),
+        ({"config_hash": HASH, SECRET: 1, "a": 1, "b": 1, "c": 1}, "", "too_many_members"),
         ({"config_hash": HASH, "reports": [{**ITEM, "value": SECRET}]}, "/reports/0/value", "int"),
         ({"config_hash": HASH, "reports": [{**ITEM, "value": True}]}, "/reports/0/value", "int"),
         ({"config_hash": HASH, "reports": [{**ITEM, "value": 1.0}]}, "/reports/0/value", "int"),

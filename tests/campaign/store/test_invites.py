@@ -1,5 +1,6 @@
 """Invites: free and reserved ones are one to whoever lacks the code."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -335,7 +336,7 @@ def test_a_link_is_replaced_whatever_became_of_it(server, desk, at_least):
 def replace_at(connection, departures, campaign, invite):
     mine = tables.campaign.c.id == bytes.fromhex(campaign)
     row = connection.execute(select(tables.campaign).where(mine)).one()
-    return replace_invite(connection, departures, row, invite)
+    return replace_invite(connection, departures, row, invite, time.time())
 
 
 @pytest.mark.grid

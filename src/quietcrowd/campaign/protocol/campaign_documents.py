@@ -25,6 +25,7 @@ from quietcrowd.campaign.protocol.fields import (
     Retention,
     State,
     Title,
+    Whole,
     Words,
     Worker,
 )
@@ -58,6 +59,79 @@ NameOf: TypeAlias = Annotated[
 ]
 
 
+class MenuEntry(Request):
+    """An entry of a menu: a loss of a person, from which a mechanism follows, or a mechanism."""
+
+    total_epsilon: TotalOf = None
+    mechanism_name: NameOf = None
+    mechanism: JsonObject | None = Field(
+        default=None, description="For experts, instead of `total_epsilon`: as in a campaign."
+    )
+    share: Number = Field(
+        description="Share of the workers that is assumed to choose it, above 0; together 1."
+    )
+
+
+class Expected(Request):
+    """The expected error of a campaign with a menu, and that of a guess without reports."""
+
+    error: Number
+    guess: Number
+
+
+class RoundsDraft(Request):
+    """Rounds of a campaign: the same tasks are asked again and again. Durations are in seconds."""
+
+    first: str = Field(description="Begin of the first round, such as 2026-12-01T00:00:00Z.")
+    length: Whole
+    count: Count | None = Field(default=None, description="Number of rounds; null: open end.")
+    cap: Count | None = Field(
+        default=None, description="With an open end: most rounds, which the losses count."
+    )
+    grace: Whole | None = Field(
+        default=None,
+        description="How long after its end reports of a round are accepted; null: a quarter of "
+        "the length, at least a minute.",
+    )
+    window: Count = Field(default=1, description="Rounds in a row with a stated loss.")
+    step: Count | None = Field(
+        default=None, description="A worker answers every `step`-th round; null: `window`."
+    )
+    division: Literal["crowd", "budget"] = Field(
+        default="crowd",
+        description="crowd: each worker answers every `step`-th round with the whole loss. budget: "
+        "each worker answers every round, with a `window`-th of the loss.",
+    )
+    facts: Literal["fresh", "lasting"] = Field(
+        default="fresh",
+        description="Whether each round asks about other facts, or several about the same.",
+    )
+    keep: Count = Field(
+        default=30,
+        description="Reports are deleted once this many later rounds were shown; results stay.",
+    )
+
+
+MenuOf: TypeAlias = Annotated[
+    Annotated[list[MenuEntry], Field(min_length=2, max_length=8)] | None,
+    Field(
+        description="Instead of `total_epsilon`, `mechanism_name` and `mechanism`: entries from "
+        "which each worker chooses one before seeing a task. They share the possible answers."
+    ),
+]
+ExpectedOf: TypeAlias = Annotated[
+    Expected | None,
+    Field(description="With a menu: the requester's estimate, which workers see; see POST /plans."),
+]
+RoundsOf: TypeAlias = Annotated[
+    RoundsDraft | None,
+    Field(
+        description="Rounds; numbers of answers, `linked` and losses are then those of one round. "
+        "By budget, `total_epsilon` is the loss of a window. `at_least` must be at least 2."
+    ),
+]
+
+
 class CampaignDraft(Request):
     """A new campaign."""
 
@@ -81,6 +155,9 @@ class CampaignDraft(Request):
         default=None,
         description="For experts, instead of `domain`: in the format of `Mechanism.to_dict`.",
     )
+    menu: MenuOf = None
+    expected: ExpectedOf = None
+    rounds: RoundsOf = None
     method: JsonObject | None = Field(
         default=None,
         description="In the format of `method.to_dict`; null: noise-aware if it supports the "
@@ -140,6 +217,9 @@ class CampaignChange(Request):
     total_epsilon: Number | None = None
     mechanism_name: MechanismName | None = None
     option_counts: OptionCounts | None = None
+    menu: MenuOf = None
+    expected: ExpectedOf = None
+    rounds: RoundsOf = None
     method: JsonObject | None = None
     join_mode: JoinMode | None = Field(
         default=None, description="It sets `drafts`, too, unless that is given."
@@ -157,6 +237,18 @@ class CampaignChange(Request):
     closes_on: Day | None = None
     as_of: AsOf | None = None
     drafts: bool | None = None
+
+
+class MenuEntryDocument(BaseModel):
+    """An entry of a menu; `choice` is its position."""
+
+    choice: int
+    share: float
+    total_epsilon: float | None = Field(description="As in a campaign; null: no bound.")
+    answer_epsilon: float | None
+    protection: str
+    mechanism_name: MechanismName | None
+    mechanism: JsonObject
 
 
 class CampaignDocument(BaseModel):
@@ -188,6 +280,16 @@ class CampaignDocument(BaseModel):
     )
     why: str = Field(description="Why the campaign has its mechanism.")
     mechanism: JsonObject
+    menu: list[MenuEntryDocument] | None = Field(
+        description="The smallest loss first; the members above are then of the largest loss."
+    )
+    expected: Expected | None
+    rounds: JsonObject | None = Field(description="All members of the rounds, as workers see them.")
+    losses: JsonObject | None = Field(
+        description="With rounds, the largest losses of a worker: `round`, `window`, `campaign` "
+        "(all rounds), and `fact`, about one fact."
+    )
+    shown_round: int | None = Field(description="The last round with results.")
     method: JsonObject | None
     join_mode: JoinMode
     answers_per_participant: int | None

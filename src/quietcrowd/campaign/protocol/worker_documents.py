@@ -43,7 +43,16 @@ class JoinRequest(Request):
     continues: bool = Field(
         default=False,
         description="Whether the code is that of a worker with the same invite, whose "
-        "credential becomes invalid: the worker continues with this one.",
+        "credential becomes invalid: the worker continues with this one, and with that worker's "
+        "choice and slot.",
+    )
+    choice: Whole | None = Field(
+        default=None, description="Position of the chosen entry, if the configuration has a menu."
+    )
+    slot: Whole | None = Field(
+        default=None,
+        description="Number from 0 to `step` - 1 that the device sampled, if rounds are divided "
+        "among the crowd. The worker reports in every `step`-th round from this one on.",
     )
 
 
@@ -55,6 +64,15 @@ class Participation(BaseModel):
     pseudonym: str
     consent_hash: Hash
     reports: int
+    choice: int | None = Field(description="Position of the entry of the menu, if there is one.")
+    slot: int | None = Field(
+        description="The binding slot: a replaced invite, or the worker that this one continues, "
+        "may have another one than was requested."
+    )
+    after: int | None = Field(
+        description="Rounds up to this one are over for the worker: the invite replaced another."
+    )
+    rounds: list[int] = Field(description="Rounds with stored reports of the worker, ascending.")
 
 
 class TaskForParticipant(BaseModel):
@@ -102,6 +120,9 @@ class Upload(Request):
     """Reports of one worker: one per task, or one sketch."""
 
     config_hash: Hash
+    round: Whole | None = Field(
+        default=None, description="Number of the round, if the campaign has rounds."
+    )
     reports: Annotated[list[ReportItem], FailFast(), Field(max_length=MAX_REPORTS)] = []  # noqa: RUF012
     sketch: SketchItem | None = None
 
@@ -134,6 +155,7 @@ class OwnReport(BaseModel):
     value: int
     bit: int | None
     again: bool
+    round: int | None = None
 
 
 class OwnSketch(BaseModel):

@@ -263,7 +263,7 @@ def read_left_out(connection: Connection, campaign: Any) -> LeftOut:
     mine = tables.participant.c.campaign_id == campaign.id
     return LeftOut(
         workers=names_in_force(connection, campaign.id),
-        reports=reports_of(connection, mine & is_excluded(campaign.id)),
+        reports=reports_of(connection, campaign, mine & is_excluded(campaign.id)),
     )
 
 

@@ -296,7 +296,7 @@ def _reporting(connection: Connection, campaign: Any) -> int:
         select(func.count(table.c.participant_id.distinct())).where(
             table.c.campaign_id == campaign.id
         )
-        for table in (tables.report, tables.sketch)
+        for table in tables.SENT
     )
     return sum(connection.scalar(count) or 0 for count in counts)
 

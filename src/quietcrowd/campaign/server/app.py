@@ -73,7 +73,11 @@ _SILENT = {
 
 
 def create_app(
-    settings: Settings, database: Database, departures: Departures, metrics: Metrics | None = None
+    settings: Settings,
+    database: Database,
+    departures: Departures,
+    metrics: Metrics | None = None,
+    clock: Callable[[], float] = time.time,
 ) -> FastAPI:
     """Create the application. Without `metrics`, counts are not published."""
     counted = Metrics.of(database, departures) if metrics is None else metrics
@@ -83,7 +87,7 @@ def create_app(
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
-        lifespan=_lifespan(settings, database, departures, counted),
+        lifespan=_lifespan(settings, database, departures, counted, clock),
         exception_handlers=HANDLERS,
         redirect_slashes=False,
         telemetry=_SILENT,  # type: ignore[arg-type]
@@ -110,18 +114,27 @@ def create_app(
 
 
 def _lifespan(
-    settings: Settings, database: Database, departures: Departures, metrics: Metrics
+    settings: Settings,
+    database: Database,
+    departures: Departures,
+    metrics: Metrics,
+    clock: Callable[[], float],
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         erasers = [JournalEraser(database=one) for one in (database, departures)]
         jobs = _jobs(settings, database, metrics.tally)
         infer = (lambda _: None) if jobs is None else jobs.request
+        tally = metrics.tally
         writer = Writer(
-            database=database, changed=infer, patience=settings.write_seconds, tally=metrics.tally
+            database=database,
+            changed=infer,
+            patience=settings.write_seconds,
+            tally=tally,
+            clock=clock,
         )
-        retention = RetentionKeeper(
-            database=database, departures=departures, clock=time.time, changed=infer
+        retention = app.state.retention = RetentionKeeper(
+            database=database, departures=departures, clock=clock, changed=infer, tally=tally
         )
         lookups = Lookups(database=database)
         joins = JoinLimits(
@@ -146,6 +159,7 @@ def _lifespan(
             unwritable=metrics.probe.why_not,
             joins=joins,
             plans=plans,
+            clock=clock,
         )
         try:
             yield
@@ -223,10 +237,13 @@ class BackgroundServer:
 
 
 @contextmanager
-def serve_in_background(settings: Settings) -> Iterator[BackgroundServer]:
+def serve_in_background(
+    settings: Settings, clock: Callable[[], float] = time.time
+) -> Iterator[BackgroundServer]:
     """Serve in a thread until the context ends; all acknowledged uploads are then stored."""
     with opened_resources(settings) as resources:
-        app = create_app(settings, resources.database, resources.departures, resources.metrics)
+        databases = resources.database, resources.departures
+        app = create_app(settings, *databases, resources.metrics, clock)
         resources.listener.connections = app.state.shared.connections
         server = uvicorn.Server(uvicorn.Config(app, **listening(settings, app.state.shared)))
         thread = Thread(target=server.run, args=([resources.listener],), name="server")

@@ -1,5 +1,6 @@
 """Background threads: one stores uploads, one empties SQLite's journal, one closes and deletes."""
 
+import math
 import sqlite3
 import time
 from collections import Counter
@@ -25,8 +26,11 @@ from quietcrowd.campaign.store.campaigns import (
     close_due,
     delete_expired,
     due_campaigns,
+    rounds_to_show,
+    show_ended,
     some_expired,
 )
+from quietcrowd.campaign.store.choices import last_over
 from quietcrowd.campaign.store.clock import observe_clock
 from quietcrowd.campaign.store.dashboards import delete_ended, some_ended
 from quietcrowd.campaign.store.database import UNAVAILABLE, Database
@@ -57,6 +61,7 @@ class Writer:
     database: Database
     changed: Callable[[bytes], None]
     patience: float
+    clock: Callable[[], float] = time.time
     tally: Tally = field(factory=Tally)
     _queue: SimpleQueue[_Job | None] = field(factory=SimpleQueue, init=False)
     _thread: Thread = field(init=False)
@@ -147,7 +152,7 @@ class Writer:
         while True:
             try:
                 with self.database.write() as connection:
-                    return self._intake.take(connection, [job.sent for job in batch])
+                    return self._intake.take(connection, [job.sent for job in batch], self.clock)
             except UNAVAILABLE:
                 if self._closed or time.monotonic() > batch[0].until:
                     raise
@@ -207,6 +212,7 @@ class JournalEraser:
 
 _EVERY = 600.0  # seconds between two checks
 _DAY = 86_400
+_SOON = 1.0  # fewest seconds between two checks
 
 
 @define(kw_only=True)
@@ -217,6 +223,9 @@ class RetentionKeeper:
     departures: Departures
     clock: Callable[[], float]
     changed: Callable[[bytes], None]
+    tally: Tally = field(factory=Tally)
+    _shown: dict[bytes, int] = field(factory=dict, init=False)
+    _next: float = field(default=0.0, init=False)
     _checked: int | None = field(default=None, init=False)
     _ended: Event = field(factory=Event, init=False)
     _thread: Thread = field(init=False)
@@ -245,8 +254,21 @@ class RetentionKeeper:
         if clock.held:
             return
         with self.database.read() as connection:
+            in_rounds = rounds_to_show(connection)
             due = due_campaigns(connection, now)
             expired, ended = some_expired(connection, now), some_ended(connection, now)
+        ends = (one.end(last_over(one, now) + 1) + one.grace for one in in_rounds.values())
+        self._next = min(ends, default=math.inf)
+        for campaign, rounds in in_rounds.items():
+            last = last_over(rounds, now)
+            if self._shown.get(campaign) == last:
+                continue
+            with self.database.write() as connection:
+                count = show_ended(connection, self.departures, campaign, rounds, now)
+            self._shown[campaign] = last
+            if count is not None:
+                self.tally.released({campaign: count})
+                self.changed(campaign)
         for campaign in due:
             with self.database.write() as connection:
                 changed = close_due(connection, self.departures, campaign, now)
@@ -269,7 +291,8 @@ class RetentionKeeper:
                 self.look()
             except UNAVAILABLE as error:
                 log_failure("retention", error, timed=True)
-            if self._ended.wait(_pause(self.clock())):
+            now = self.clock()
+            if self._ended.wait(min(_pause(now), max(self._next - now, _SOON))):
                 return
 
 

@@ -15,23 +15,31 @@ from quietcrowd.accounting.consent import show_protection
 from quietcrowd.campaign.protocol.campaign_documents import CampaignDocument
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.allotments import fixed_allotment
+from quietcrowd.campaign.store.choices import choices_in, last_over
 from quietcrowd.campaign.store.database import UNAVAILABLE, Database, if_it_fails
 from quietcrowd.campaign.store.invites import forget_invites
-from quietcrowd.campaign.store.releases import update_released, waits_for_others
+from quietcrowd.campaign.store.menus import Entry, MenuDraft, rounds_of
+from quietcrowd.campaign.store.releases import (
+    show_rounds,
+    update_released,
+    waits_for_others,
+)
 from quietcrowd.campaign.store.withdrawals.journal import Departures, Ending
+from quietcrowd.campaign.terms.canonical import canonical_json
 from quietcrowd.campaign.terms.chosen_mechanism import (
     ChosenMechanism,
     answers_of_person,
     losses,
     why_chosen,
 )
+from quietcrowd.campaign.terms.rounds import Rounds
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import RemovedMechanismError
 
 _OWNED = (
-    *(tables.report, tables.sketch, tables.participant, tables.withdrawn, tables.invite),
+    *(*tables.SENT, tables.participant, tables.withdrawn, tables.invite),
     *(tables.task, tables.image, tables.dashboard_code, tables.dashboard_token),
-    tables.exclusion,
+    *(tables.exclusion, tables.round_page, tables.shown_round),
 )
 """Tables of rows that belong to a campaign, in an order that satisfies foreign keys."""
 
@@ -43,6 +51,7 @@ def campaign_documents(connection: Connection, wanted: Select[Any]) -> list[Camp
             {
                 **row._mapping,
                 **_about_mechanism(row),
+                **_about_rounds(row),
                 "id": row.id.hex(),
                 "mechanism": json.loads(row.mechanism),
                 "method": None if row.method is None else json.loads(row.method),
@@ -59,22 +68,62 @@ def campaign_documents(connection: Connection, wanted: Select[Any]) -> list[Camp
 
 def _about_mechanism(row: Any) -> dict[str, Any]:
     """Return the possible answers, the losses, and why the campaign has its mechanism."""
-    chosen, answers = ChosenMechanism.read(row.chosen), row.answers_per_participant
+    chosen = ChosenMechanism.read(row.chosen)
     domain = json.loads(row.mechanism)["domain"]
-    try:
-        one, total = losses(row.mechanism, answers, row.tasks)
-    except RemovedMechanismError:
-        one = total = None
-    if chosen is not None:
-        total = chosen.total(answers_of_person(answers, row.tasks))
+    one, total = _losses(row.mechanism, chosen, row)
+    menu = MenuDraft.read(row.menu)
+    listed = None if menu is None else [_about_entry(*one, row) for one in enumerate(menu.entries)]
+    if listed is not None:
+        totals = [entry["total_epsilon"] for entry in listed]
+        total = None if None in totals else max(totals)
     return {
+        "menu": listed,
+        "expected": None if menu is None else menu.expected,
         "domain": domain,
         "total_epsilon": total,
         "answer_epsilon": one,
         "protection": show_protection(total),
         "mechanism_name": None if chosen is None else chosen.mechanism_name,
-        "why": why_chosen(chosen, Domain.from_dict(domain)),
+        "why": _MENU if listed else why_chosen(chosen, Domain.from_dict(domain)),
     }
+
+
+_MENU = "Each worker chooses from a menu."
+
+
+def _losses(
+    mechanism: str, chosen: ChosenMechanism | None, row: Any
+) -> tuple[float | None, float | None]:
+    """Return the loss of an answer, and of all answers of a person as it was chosen."""
+    answers = row.answers_per_participant
+    try:
+        one, total = losses(mechanism, answers, row.tasks)
+    except RemovedMechanismError:
+        one = total = None
+    return one, total if chosen is None else chosen.total(answers_of_person(answers, row.tasks))
+
+
+def _about_entry(choice: int, entry: Entry, row: Any) -> dict[str, Any]:
+    described = entry.mechanism.to_dict()
+    one, total = _losses(canonical_json(described).decode(), entry.chosen, row)
+    return {
+        "choice": choice,
+        "share": entry.share,
+        "total_epsilon": total,
+        "answer_epsilon": one,
+        "protection": show_protection(total),
+        "mechanism_name": None if entry.chosen is None else entry.chosen.mechanism_name,
+        "mechanism": described,
+    }
+
+
+def _about_rounds(row: Any) -> dict[str, Any]:
+    rounds = rounds_of(row.rounds)
+    if rounds is None:
+        return {"rounds": None, "losses": None}
+    _, total = losses(row.mechanism, row.answers_per_participant, row.tasks)
+    found = None if total is None else rounds.losses(total).to_dict()
+    return {"rounds": rounds.to_dict(), "losses": found}
 
 
 def update_campaign(connection: Connection, row: Any, **values: Any) -> None:
@@ -103,8 +152,8 @@ def delete_campaign(connection: Connection, campaign: bytes) -> None:
 _DAY = 86_400
 
 _DELETED = (
-    *(tables.report, tables.sketch, tables.participant, tables.withdrawn, tables.invite),
-    *(tables.inference, tables.image, tables.exclusion),
+    *(*tables.SENT, tables.participant, tables.withdrawn, tables.invite),
+    *(tables.inference, tables.image, tables.exclusion, tables.round_page, tables.shown_round),
 )
 """In an order that satisfies foreign keys. Results contain data of workers; images are of no
 further use."""
@@ -146,6 +195,7 @@ def delete_expired(connection: Connection, now: float) -> list[bytes]:
                 invites_used=0,
                 invites_made=0,
                 joined=0,
+                shown_round=None,
             )
         )
         connection.execute(
@@ -208,10 +258,41 @@ def close_campaign(connection: Connection, departures: Departures, row: Any, now
     keep_ending(connection, departures, row, "closed", end)
     update_campaign(connection, row, state="closed", delete_at=end)
     waits = waits_for_others(row)
+    if row.rounds is not None:
+        show_rounds(connection, row.id, json.loads(row.rounds)["cap"] - 1)
     if waits:
         update_released(connection, row.id)  # it counts invites
     forget_invites(connection, row.id)
     return waits
+
+
+def rounds_to_show(connection: Connection) -> dict[bytes, Rounds]:
+    """Return the rounds of all open campaigns that have some."""
+    table = tables.campaign.c
+    wanted = select(table.id, table.config).where(table.state == "open", table.rounds.is_not(None))
+    found = {row.id: choices_in(row.config).rounds for row in connection.execute(wanted)}
+    return {one: rounds for one, rounds in found.items() if rounds is not None}
+
+
+def show_ended(
+    connection: Connection, departures: Departures, campaign: bytes, rounds: Rounds, now: float
+) -> int | None:
+    """Show the rounds that are over, and close the campaign after the last one.
+
+    Call it in a write transaction. Returns the number of workers in new rounds, or None if results
+    stay as they are.
+    """
+    table = tables.campaign
+    wanted = select(table).where(table.c.id == campaign, table.c.state == "open")
+    row = connection.execute(wanted.with_for_update()).one_or_none()
+    if row is None:
+        return None
+    last = last_over(rounds, now)
+    shown = show_rounds(connection, campaign, last)
+    is_over = last >= rounds.cap - 1
+    if is_over:
+        close_campaign(connection, departures, row, now)
+    return shown if shown or is_over else None
 
 
 def due_campaigns(connection: Connection, now: float) -> Sequence[bytes]:

@@ -11,6 +11,7 @@ from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.allotments import fixed_allotment
 from quietcrowd.campaign.store.campaigns import day_of
 from quietcrowd.campaign.store.database import insert_rows
+from quietcrowd.campaign.store.menus import MenuDraft, rounds_of
 from quietcrowd.campaign.terms.channels import parse_mechanism
 from quietcrowd.campaign.terms.configuration import Configuration, build_configuration
 from quietcrowd.campaign.terms.images import named_images
@@ -88,11 +89,12 @@ def _configuration(row: Any, tasks: Sequence[Any]) -> Configuration:
         retention_days=row.retention_days,
         at_least=row.at_least,
     )
+    menu = MenuDraft.read(row.menu)
     return build_configuration(
         campaign=row.id.hex(),
         title=row.title,
         description=row.description,
-        mechanism=parse_mechanism(row.mechanism),
+        mechanism=parse_mechanism(row.mechanism) if menu is None else menu.menu,
         answers=row.answers_per_participant,
         linked=row.linked,
         tasks=[(one.id.hex(), one.name, json.loads(one.data)) for one in tasks],
@@ -101,6 +103,7 @@ def _configuration(row: Any, tasks: Sequence[Any]) -> Configuration:
         requester_id=row.requester_id.hex(),
         as_of=row.as_of,
         drafts=row.join_mode == "invite" if row.drafts is None else bool(row.drafts),
+        rounds=rounds_of(row.rounds),
     )
 
 
@@ -113,6 +116,11 @@ def obstacles(
             yield Obstacle(name, "People see it before they join. It must not be empty.")
     if row.closes_on is not None and row.closes_on < day_of(now):
         yield Obstacle("closes_on", "This day is over in UTC. Choose a later one, or none.")
+    rounds = rounds_of(row.rounds)
+    if rounds is not None and row.at_least == 1:
+        yield Obstacle("at_least", "Rounds are shown from 2 people on. Choose 2 or more.")
+    if rounds is not None and rounds.begin(0) < now:
+        yield Obstacle("rounds", "The first round has begun. Choose a later time.")
     missing = set(named_images(json.loads(task.data) for task in tasks)) - set(images)
     if missing:
         yield Obstacle(
@@ -149,6 +157,7 @@ _COPIED = (
     *("requester_id", "description", "mechanism", "method", "join_mode", "linked"),
     *("answers_per_participant", "max_participants", "requester_name", "contact", "purpose"),
     *("at_least", "completion_code", "as_of", "drafts", "goal", "chosen", "tasks"),
+    *("menu", "rounds"),
 )
 _LONGEST_TITLE = 200
 _OF_COPY = " (copy)"

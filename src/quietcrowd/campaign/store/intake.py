@@ -3,13 +3,15 @@
 A worker has one final report per task. Repeating it succeeds without effect; a different report is
 a conflict. Both are reported per item, and one item does not fail the others. If a campaign assigns
 tasks, reports on other tasks count as reports on unknown tasks. If workers wait for a release, all
-reports of a worker come in one upload, and later reports are conflicts.
+reports of a worker come in one upload, and later reports are conflicts. In rounds this holds for
+each round, and new reports are accepted only while the worker's round is open.
 """
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 from attrs import Factory, define, field, frozen
 from sqlalchemy import Connection, Table, select
@@ -18,12 +20,20 @@ from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
 from quietcrowd.campaign.protocol.worker_documents import Receipt, Rejected, Upload
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.allotments import allotted_tasks
+from quietcrowd.campaign.store.choices import choices_in
 from quietcrowd.campaign.store.database import insert_rows, look_up
 from quietcrowd.campaign.store.releases import release_waiting, show_at_once, waits_for_others
 from quietcrowd.campaign.store.task_options import read_options
-from quietcrowd.campaign.terms.channels import ReportRule, parse_mechanism, stored_rule
+from quietcrowd.campaign.terms.channels import (
+    ReportRule,
+    parse_mechanism,
+    report_rule,
+    stored_rule,
+)
+from quietcrowd.campaign.terms.rounds import Rounds
 from quietcrowd.campaign.terms.tokens import participant_id, same_hash, token_hash
 from quietcrowd.exceptions import RemovedMechanismError
+from quietcrowd.mechanisms import Mechanism
 
 _CACHED = 64
 
@@ -69,6 +79,13 @@ class _Person(NamedTuple):
     waits: bool
     allotted: frozenset[bytes]
     placed: bool
+    choice: int
+    slot: int | None
+    after: int
+
+
+_Key: TypeAlias = tuple[int, bytes]
+"""A round, 0 without rounds, and a task."""
 
 
 class _Stored(NamedTuple):
@@ -80,14 +97,25 @@ class _Stored(NamedTuple):
 
 @frozen(kw_only=True)
 class _Fixed:
-    """Unchangeable part of a campaign; `options` is how many a task has, if tasks list theirs."""
+    """Unchangeable part of a campaign; `options` is how many a task has, if tasks list theirs.
+
+    There is a rule for each entry of the menu, or one.
+    """
 
     tasks: frozenset[bytes]
     options: Mapping[bytes, int]
-    rule: ReportRule
+    rules: Sequence[ReportRule]
+    rounds: Rounds | None
     most: int
     hands_out: bool
     completion_code: str | None
+
+    @property
+    def table(self) -> Table:
+        """Table of the reports."""
+        if self.rounds is not None:
+            return tables.round_report
+        return tables.report if self.rules[0].sketch_length is None else tables.sketch
 
     def receipt(self, accepted: int, duplicates: int, rejected: list[Rejected]) -> Receipt:
         """Return a receipt, with the completion code if nothing is rejected."""
@@ -104,12 +132,12 @@ class _Batch:
     people: Mapping[bytes, _Person]
     fixed: Mapping[bytes, _Fixed]
     removed: Mapping[bytes, ProblemError]
-    reports: dict[bytes, dict[bytes, _Stored]]
+    now: float
+    reports: dict[bytes, dict[_Key, _Stored]]
     sketches: dict[bytes, tuple[bytes, bytes]]
     taken: set[tuple[bytes, bytes]]
     known: frozenset[bytes] = frozenset()  # workers with stored reports or sketches
-    new_reports: list[tuple[Any, ...]] = Factory(list)
-    new_sketches: list[tuple[Any, ...]] = Factory(list)
+    new: dict[Table, list[tuple[Any, ...]]] = Factory(lambda: {one: [] for one in tables.SENT})
 
 
 @define
@@ -118,16 +146,21 @@ class Intake:
 
     _known: dict[bytes, _Fixed] = Factory(dict)
 
-    def take(self, connection: Connection, sent: Sequence[WorkerUpload]) -> Taken:
+    def take(
+        self,
+        connection: Connection,
+        sent: Sequence[WorkerUpload],
+        clock: Callable[[], float] = time.time,
+    ) -> Taken:
         """Decide on uploads in their order, and insert new rows in a write transaction."""
-        batch = self._gather(connection, sent)
+        batch = self._gather(connection, sent, clock)
         with_reports = (one for one, held in batch.reports.items() if held)
         batch.known = frozenset([*batch.sketches, *with_reports])
         outcomes = [_outcome(batch, one) for one in sent]
-        insert_rows(connection, tables.report, batch.new_reports)
-        insert_rows(connection, tables.sketch, batch.new_sketches)
+        for table, rows in batch.new.items():
+            insert_rows(connection, table, rows)
         senders: dict[bytes, list[bytes]] = {}
-        for campaign, person, *_ in (*batch.new_reports, *batch.new_sketches):
+        for campaign, person, *_ in (*batch.new[tables.report], *batch.new[tables.sketch]):
             senders.setdefault(campaign, []).append(person)
         shown: dict[bytes, int] = {}
         for campaign, who in senders.items():
@@ -138,7 +171,9 @@ class Intake:
         campaigns = [None if person is None else person.campaign_id for person in people]
         return Taken(outcomes, shown, campaigns)
 
-    def _gather(self, connection: Connection, sent: Sequence[WorkerUpload]) -> _Batch:
+    def _gather(
+        self, connection: Connection, sent: Sequence[WorkerUpload], clock: Callable[[], float]
+    ) -> _Batch:
         people = _people(connection, {one.participant for one in sent})
         by_campaign: dict[bytes, set[bytes]] = {}
         for person in people.values():
@@ -154,6 +189,7 @@ class Intake:
             people=people,
             fixed=fixed,
             removed=removed,
+            now=clock(),  # once the campaigns are locked, so that no round is shown before
             reports={one: {} for one in people},
             sketches={},
             taken=set(),
@@ -181,12 +217,20 @@ class Intake:
             self._known[campaign] = _Fixed(
                 tasks=frozenset(tasks),
                 options={task: len(listed) for task, listed in options.items()},
-                rule=stored_rule(row.mechanism, len(tasks)),
+                rules=_rules(row.mechanism, config, len(tasks)),
+                rounds=choices_in(row.config).rounds,
                 most=config["answers_per_participant"],
                 hands_out="allotment" in config,
                 completion_code=row.completion_code,
             )
         return self._known[campaign]
+
+
+def _rules(mechanism: str, config: Mapping[str, Any], tasks: int) -> list[ReportRule]:
+    if "menu" not in config:
+        return [stored_rule(mechanism, tasks)]
+    entries = (one["mechanism"] for one in config["menu"]["entries"])
+    return [report_rule(Mechanism.from_dict(one), tasks) for one in entries]
 
 
 def _show(
@@ -212,7 +256,10 @@ def _people(connection: Connection, ids: Iterable[bytes]) -> dict[bytes, _Person
         row.id: row
         for waits, which in ((False, campaign.at_least <= 1), (True, campaign.at_least > 1))
         for row in connection.execute(
-            select(campaign.id, campaign.state, campaign.config_hash, campaign.at_least)
+            select(
+                *(campaign.id, campaign.state, campaign.config_hash),
+                *(campaign.at_least, campaign.shown_round),
+            )
             .where(met, which)
             .order_by(campaign.id)
             .with_for_update(key_share=not waits)
@@ -221,7 +268,7 @@ def _people(connection: Connection, ids: Iterable[bytes]) -> dict[bytes, _Person
     found = connection.execute(
         select(
             *(person.id, person.campaign_id, person.token_sha256),
-            *(person.allotment, person.placed),
+            *(person.allotment, person.placed, person.choice, person.slot, person.after),
         )
         .where(wanted, person.campaign_id.in_(by_id))
         .order_by(person.id)
@@ -237,13 +284,16 @@ def _people(connection: Connection, ids: Iterable[bytes]) -> dict[bytes, _Person
             waits=waits_for_others(by_id[row.campaign_id]),
             allotted=frozenset(allotted_tasks(row.allotment)),
             placed=row.placed == 1,
+            choice=row.choice or 0,
+            slot=row.slot,
+            after=max(_or_none(row.after), _or_none(by_id[row.campaign_id].shown_round)),
         )
         for row in found
     }
 
 
-def _table(fixed: _Fixed) -> Table:
-    return tables.report if fixed.rule.sketch_length is None else tables.sketch
+def _or_none(number: int | None) -> int:
+    return -1 if number is None else number
 
 
 def _read_stored(
@@ -253,13 +303,14 @@ def _read_stored(
     members: set[bytes],
     ids: Sequence[bytes],
 ) -> None:
-    table = _table(batch.fixed[campaign])
+    table = batch.fixed[campaign].table
     for row in look_up(connection, table, campaign, "participant_id", list(members)):
         if table is tables.sketch:
             batch.sketches[row.participant_id] = (row.report_id, row.numbers)
         else:
             stored = _Stored(row.report_id, row.value, row.bit, row.again)
-            batch.reports[row.participant_id][row.task_id] = stored
+            key = row.round if table is tables.round_report else 0, row.task_id
+            batch.reports[row.participant_id][key] = stored
     found = look_up(connection, table, campaign, "report_id", ids)
     batch.taken.update((campaign, row.report_id) for row in found)
 
@@ -284,7 +335,10 @@ def _decide(batch: _Batch, sent: WorkerUpload) -> Receipt:
     if person.campaign_id in batch.removed:
         raise batch.removed[person.campaign_id]
     fixed = batch.fixed[person.campaign_id]
-    if (sent.upload.sketch is not None) != (fixed.rule.sketch_length is not None) or (
+    if (sent.upload.round is None) != (fixed.rounds is None):
+        raise broken_rule("/round", "round", "Campaigns in rounds, and no others, require a round.")
+    rule = fixed.rules[person.choice]
+    if (sent.upload.sketch is not None) != (rule.sketch_length is not None) or (
         sent.upload.sketch is not None and sent.upload.reports
     ):
         raise broken_rule("", "kind", "Send reports or a sketch, as the mechanism requires.")
@@ -294,7 +348,8 @@ def _decide(batch: _Batch, sent: WorkerUpload) -> Receipt:
 
 
 def _decide_reports(batch: _Batch, person: _Person, fixed: _Fixed, upload: Upload) -> Receipt:
-    before = batch.reports[person.id]
+    stored, number, rule = batch.reports[person.id], upload.round or 0, fixed.rules[person.choice]
+    before = {task: one for (at, task), one in stored.items() if at == number}
     held, duplicates, rejected = dict(before), 0, []
     ids: set[bytes] = set()
     for item in upload.reports:
@@ -312,7 +367,7 @@ def _decide_reports(batch: _Batch, person: _Person, fixed: _Fixed, upload: Uploa
         ids.add(report.report_id)
         duplicates += known
         held[task] = report
-    if fixed.rule.every_task and (rejected or held.keys() != fixed.tasks):
+    if rule.every_task and (rejected or held.keys() != fixed.tasks):
         raise broken_rule(
             "/reports",
             "incomplete",
@@ -321,9 +376,17 @@ def _decide_reports(batch: _Batch, person: _Person, fixed: _Fixed, upload: Uploa
     new = held.keys() - before.keys()
     if new and person.state != "open":
         raise ProblemError("campaign-closed", "The campaign accepts no more reports.")
-    batch.reports[person.id] = held
+    rounds = fixed.rounds
+    if new and rounds is not None:
+        mine = number > person.after and rounds.accepts(number, person.slot, batch.now)
+        if not mine:
+            raise ProblemError("round-not-open", "Missed rounds are not made up.")
+    stored.update(((number, task), held[task]) for task in new)
     batch.taken.update((person.campaign_id, held[task].report_id) for task in new)
-    batch.new_reports += [(person.campaign_id, person.id, task, *held[task]) for task in new]
+    of_round = () if rounds is None else (number,)
+    batch.new[fixed.table] += [
+        (person.campaign_id, person.id, *of_round, task, *held[task]) for task in new
+    ]
     return fixed.receipt(len(new), duplicates, rejected)
 
 
@@ -338,7 +401,8 @@ def _reason(
     if task not in fixed.tasks:
         return "unknown-task"
     within = report.value < fixed.options.get(task, math.inf)
-    if not (within and fixed.rule.accepts(report.value, report.bit)):
+    rule = fixed.rules[person.choice]
+    if not (within and rule.accepts(report.value, report.bit)):
         return "out-of-domain"
     if task in held:
         return None if held[task] == report else "conflict"
@@ -346,13 +410,13 @@ def _reason(
         return "unknown-task"
     if (person.campaign_id, report.report_id) in batch.taken:
         return "conflict"
-    return "budget" if len(held) >= fixed.most and not fixed.rule.every_task else None
+    return "budget" if len(held) >= fixed.most and not rule.every_task else None
 
 
 def _decide_sketch(batch: _Batch, person: _Person, fixed: _Fixed, upload: Upload) -> Receipt:
     item = upload.sketch
     assert item is not None
-    numbers = fixed.rule.packed(item.numbers)
+    numbers = fixed.rules[0].packed(item.numbers)
     if numbers is None:
         raise broken_rule(
             "/sketch/numbers", "out-of-domain", "No device of the campaign can send these."
@@ -368,5 +432,5 @@ def _decide_sketch(batch: _Batch, person: _Person, fixed: _Fixed, upload: Upload
         return fixed.receipt(0, 0, rejected)
     batch.sketches[person.id] = (report_id, packed)
     batch.taken.add((person.campaign_id, report_id))
-    batch.new_sketches.append((person.campaign_id, person.id, report_id, packed))
+    batch.new[tables.sketch].append((person.campaign_id, person.id, report_id, packed))
     return fixed.receipt(1, 0, [])

@@ -9,7 +9,7 @@ would reveal withdrawals since the last release.
 """
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -20,6 +20,7 @@ from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.worker_documents import JoinRequest
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.allotments import draw_allotment
+from quietcrowd.campaign.store.choices import next_rounds, read_choice, require_same
 from quietcrowd.campaign.store.database import UNAVAILABLE, Database, if_it_fails
 from quietcrowd.campaign.store.exclusions import renew
 from quietcrowd.campaign.store.invites import (
@@ -75,6 +76,7 @@ def join(
     if known is not None:
         if known.campaign_id != row.id or not same_hash(known.token_sha256, hashed):
             raise ProblemError("credential-used", "Generate a new credential for each campaign.")
+        require_same(known, request)
         if known.allotment is None and row.state == "open":
             allotment = draw_allotment(connection, row)
             if allotment is not None:
@@ -84,6 +86,7 @@ def join(
     _require_not_withdrawn(connection, row.id, credential)
     goes_on = request.continues and row.join_mode == "invite"
     _require_open(row, bytes.fromhex(request.config_hash), full=not goes_on)
+    chosen = read_choice(row, request)
     if row.join_mode == "invite":
         columns = reserve(connection, row, request, let_in)
     else:
@@ -98,7 +101,7 @@ def join(
         "consent_hash": row.config_hash,
         "placed": 0,
     }
-    connection.execute(insert(tables.participant), {**new, **columns})
+    connection.execute(insert(tables.participant), {**new, **chosen, **columns})
     _show_if_counted(connection, row, placed=False, count=1)
     return True
 
@@ -115,7 +118,9 @@ def take_place(connection: Connection, credential: str) -> None:
     row = _campaign(connection, person.campaign_id)
     if row.state != "open":
         raise ProblemError("campaign-closed", "The campaign accepts no more reports.")
-    if row.join_mode == "invite" and not spend(connection, row.id, person.invite_sha256, person.id):
+    if row.join_mode == "invite" and not spend(
+        connection, row.id, person.invite_sha256, person.id, person.slot
+    ):
         raise invalid_invite()
     table = tables.participant
     mine = table.c.id == person.id
@@ -195,7 +200,7 @@ def erase_participant(
                 table.c.campaign_id == campaign, table.c.participant_id == person.id
             )
         ).rowcount
-        for table in (tables.report, tables.sketch)
+        for table in tables.SENT
     ]
     gone = connection.execute(
         delete(tables.participant).where(tables.participant.c.id == person.id)
@@ -261,12 +266,13 @@ def erase_named(
 
 
 def replace_invite(
-    connection: Connection, departures: Departures, row: Any, invite: str
+    connection: Connection, departures: Departures, row: Any, invite: str, now: float
 ) -> tuple[str, bool]:
     """Return a new invite with the tasks of an earlier one, and whether results may change.
 
+    In rounds it also has the slot of the earlier one, and begins with the round after `now`.
     Reports sent with the earlier one are deleted. The rows written are the same whether it was
-    free, reserved, spent, revoked or never issued; tasks that were not drawn yet are drawn now. The
+    free, reserved, spent, revoked or never issued; tasks and slot not drawn yet are drawn now. The
     campaign must be locked and not closed; the journal is written first.
     """
     hashed = token_hash(invite)
@@ -276,12 +282,13 @@ def replace_invite(
     attempt = (departures, sender, hashed, token_hash(new))
     if_it_fails(connection, lambda database: _look_again(database, *attempt))
     departures.leave(row.id, hashed, kept)
-    tasks = _tasks_of(connection, row.id, hashed)
+    bound = _bound(connection, row.id, hashed)
     if row.state == "open":
-        tasks = draw_allotment(connection, row, tasks)
+        bound["allotment"] = draw_allotment(connection, row, bound["allotment"])
+        bound.update(next_rounds(row, bound["slot"], now))
     changed = erase_participant(connection, sender, kept)
-    _retract(connection, row.id, hashed, tasks)
-    values = {"campaign_id": row.id, "token_sha256": token_hash(new), "allotment": tasks}
+    _retract(connection, row.id, hashed, bound)
+    values = {"campaign_id": row.id, "token_sha256": token_hash(new), **bound}
     connection.execute(insert(tables.invite), values)
     return new, changed
 
@@ -310,13 +317,15 @@ def retract_again(connection: Connection, campaign: bytes, invite: bytes, kept: 
     sender = _sender(connection, campaign, invite)
     if sender is not None:
         erase_participant(connection, sender, kept)
-    _retract(connection, campaign, invite, _tasks_of(connection, campaign, invite))
+    _retract(connection, campaign, invite, _bound(connection, campaign, invite))
     return int(sender is not None)
 
 
-def _retract(connection: Connection, campaign: bytes, invite: bytes, tasks: bytes | None) -> None:
+def _retract(
+    connection: Connection, campaign: bytes, invite: bytes, bound: Mapping[str, Any]
+) -> None:
     delete_places(connection, campaign, invite)
-    revoke_presented(connection, campaign, invite, allotment=tasks)
+    revoke_presented(connection, campaign, invite, **bound)
 
 
 def _sender(connection: Connection, campaign: bytes, invite: bytes) -> Any:
@@ -326,7 +335,12 @@ def _sender(connection: Connection, campaign: bytes, invite: bytes) -> Any:
     return connection.execute(wanted.with_for_update()).one_or_none()
 
 
-def _tasks_of(connection: Connection, campaign: bytes, invite: bytes) -> bytes | None:
+def _bound(connection: Connection, campaign: bytes, invite: bytes) -> dict[str, Any]:
+    """Return what whoever uses an invite, or its replacement, gets."""
     table = tables.invite.c
     mine = (table.campaign_id == campaign) & (table.token_sha256 == invite)
-    return connection.scalar(select(table.allotment).where(mine))
+    wanted = select(table.allotment, table.slot, table.after).where(mine)
+    found = connection.execute(wanted).one_or_none()
+    return (
+        {"allotment": None, "slot": None, "after": None} if found is None else dict(found._mapping)
+    )

@@ -11,14 +11,30 @@ closed or for a release after withdrawals, write these columns. So joins, upload
 change nothing visible in between. Workers that joined without being shown, and withdrawn ones,
 are counted in multiples of `at_least`, so that a release does not reveal a single one of them.
 
+A campaign in rounds has an `at_least` of more than 1, and shows reports by round instead, once the
+round is over: see `show_rounds`. Its workers are shown with their first round.
+
 If `at_least` is 1, nothing waits: the view is current, and `show_at_once` updates the counts of
 workers and reports. Withdrawals and the method are read directly then.
 """
 
+import json
 from collections.abc import Collection
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Table, case, delete, func, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Table,
+    case,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    true,
+    update,
+)
 
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
@@ -89,7 +105,7 @@ def release_waiting(connection: Connection, campaign: bytes, senders: Collection
     count = _count(connection, person, waiting)
     if count < row.at_least:
         return 0
-    reports = reports_of(connection, waiting)
+    reports = reports_of(connection, row, waiting)
     connection.execute(update(person).where(waiting).values(standing="shown"))
     if row.erasures != row.shown_erasures:
         update_released(connection, campaign)
@@ -108,6 +124,62 @@ def release_waiting(connection: Connection, campaign: bytes, senders: Collection
     return count
 
 
+def show_rounds(connection: Connection, campaign: bytes, last: int) -> int:
+    """Show rounds up to `last`; return the number of workers, 0 if nothing is shown.
+
+    A round with reports of fewer than `at_least` workers is shown together with the next ones,
+    under the number of the last. Reports are deleted once `keep` later rounds are shown. Call it
+    in a write transaction with the campaign locked, when these rounds accept no more reports.
+    """
+    row = connection.execute(select(tables.campaign).where(tables.campaign.c.id == campaign)).one()
+    table, shown, person = tables.round_report, tables.shown_round, tables.participant
+    after = -1 if row.shown_round is None else row.shown_round
+    mine = table.c.campaign_id == campaign
+    waiting = select(table.c.round).distinct().where(mine, table.c.round > after)
+    counts: dict[int, int] = {}
+    for number in connection.scalars(waiting.where(table.c.round <= last).order_by(table.c.round)):
+        before = max(counts, default=after)
+        new = mine & (table.c.round > before) & (table.c.round <= number)
+        senders = select(table.c.participant_id).distinct().where(new)
+        count = _count(connection, senders.subquery(), true())
+        if count >= row.at_least:
+            counts[number] = count
+    if not counts:
+        return 0
+    connection.execute(insert(shown), [{"campaign_id": campaign, "number": one} for one in counts])
+    number = max(counts)
+    senders = select(table.c.participant_id).where(mine, table.c.round.between(after + 1, number))
+    connection.execute(
+        update(person)
+        .where(person.c.campaign_id == campaign, person.c.id.in_(senders))
+        .values(standing="shown")
+    )
+    earlier = select(shown.c.number).where(shown.c.campaign_id == campaign)
+    earlier = earlier.order_by(shown.c.number.desc()).offset(json.loads(row.rounds)["keep"])
+    over = connection.scalar(earlier.limit(1))
+    connection.execute(delete(table).where(mine, table.c.round <= (-1 if over is None else over)))
+    connection.execute(
+        update(tables.campaign).where(tables.campaign.c.id == campaign).values(shown_round=number)
+    )
+    update_released(connection, campaign)
+    return sum(counts.values())
+
+
+def kept_rounds(connection: Connection, campaign: Any) -> list[int]:
+    """Return the shown rounds with reports of a campaign, a row of its table, ascending."""
+    shown = tables.shown_round.c
+    wanted = select(shown.number).where(shown.campaign_id == campaign.id)
+    newest = wanted.order_by(shown.number.desc()).limit(json.loads(campaign.rounds)["keep"])
+    return sorted(connection.scalars(newest))
+
+
+def is_of_shown_round(campaign: Any) -> ColumnElement[bool]:
+    """Return the SQL condition that a report of a campaign in rounds is shown."""
+    after = -1 if campaign.shown_round is None else campaign.shown_round
+    found: ColumnElement[bool] = tables.round_report.c.round <= after
+    return found
+
+
 def update_released(connection: Connection, campaign: bytes) -> None:
     """Update the requester's view to the released workers, and put exclusions into effect.
 
@@ -121,6 +193,8 @@ def update_released(connection: Connection, campaign: bytes) -> None:
         connection.execute(
             delete(tables.inference).where(tables.inference.c.campaign_id == campaign)
         )
+        if row.rounds is not None:
+            _forget_results(connection, row)
     renew(connection, row)
     count = _count(connection, person, shown)
     connection.execute(
@@ -128,12 +202,20 @@ def update_released(connection: Connection, campaign: bytes) -> None:
         .where(table.c.id == campaign)
         .values(
             shown_participants=count,
-            shown_reports=reports_of(connection, shown),
+            shown_reports=reports_of(connection, row, shown),
             shown_erasures=row.erasures,
             shown_method=row.method,
             **_joined_and_left(connection, row, count),
         )
     )
+
+
+def _forget_results(connection: Connection, campaign: Any) -> None:
+    kept, shown, page = kept_rounds(connection, campaign), tables.shown_round, tables.round_page
+    of_page = (page.c.campaign_id == campaign.id) & page.c.round.in_(kept)
+    connection.execute(delete(page).where(of_page))
+    of_round = (shown.c.campaign_id == campaign.id) & shown.c.number.in_(kept)
+    connection.execute(update(shown).where(of_round).values(head=None, etag=None))
 
 
 def people_joined(connection: Connection, campaign: Any) -> int:
@@ -161,9 +243,10 @@ def _count(connection: Connection, table: Any, wanted: Any) -> int:
     return connection.scalar(select(func.count()).select_from(table).where(wanted)) or 0
 
 
-def reports_of(connection: Connection, wanted: Any) -> int:
-    """Count the reports and sketches of workers under a condition."""
+def reports_of(connection: Connection, campaign: Any, wanted: Any) -> int:
+    """Count the reports and sketches of workers under a condition, of rounds that are shown."""
     person = tables.participant
+    of_round = is_of_shown_round(campaign)
     return sum(
         _count(
             connection,
@@ -172,9 +255,9 @@ def reports_of(connection: Connection, wanted: Any) -> int:
                 (sent.c.campaign_id == person.c.campaign_id)
                 & (sent.c.participant_id == person.c.id),
             ),
-            wanted,
+            wanted & of_round if sent is tables.round_report else wanted,
         )
-        for sent in (tables.report, tables.sketch)
+        for sent in tables.SENT
     )
 
 

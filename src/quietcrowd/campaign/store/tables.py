@@ -19,6 +19,15 @@ contain a worker's tasks, and `task.asked` counts the workers of a task: see `al
 worker with an invite; `code_sha256` identifies the code that moves an unplaced worker to another
 browser. See `invites`.
 
+`campaign.menu` and `campaign.rounds` are JSON of a draft, see `terms.menu` and `terms.rounds`;
+`campaign.shown_round` is the last round whose results the requester sees: see `rounds`. Reports of
+a campaign in rounds are in `round_report`, and results of each round in `shown_round` and
+`round_page`.
+
+`participant.choice` and `participant.slot` are what the worker chose from a menu and the residue of
+the worker's rounds. `invite.slot` binds whoever uses a replacement, and no report is accepted for
+rounds up to `after`, see `invites`.
+
 `campaign.withdrew` counts the workers who withdrew, without those that the requester deleted.
 
 Counts shown to the requester are stored in the campaign's row, because counting many millions of
@@ -74,7 +83,7 @@ def _counted(name: str, first: int) -> Column[Any]:
     return Column(name, WHOLE, nullable=False, server_default=str(first))
 
 
-def _sent(name: str, *columns: Column[Any]) -> Table:
+def _sent(name: str, *columns: SchemaItem) -> Table:
     """Table of uploads, with report ids unique within a campaign."""
     return _table(
         name,
@@ -142,6 +151,9 @@ campaign = _table(
     Column("goal", Text, nullable=False, server_default="truths"),
     Column("chosen", Text),
     *(_counted(name, 0) for name in ("withdrew", "shown_joined", "shown_left")),
+    Column("menu", Text),
+    Column("rounds", Text),
+    Column("shown_round", WHOLE),
 )
 
 
@@ -195,6 +207,8 @@ invite = _table(
     Column("token_sha256", LargeBinary, primary_key=True),
     _counted("revoked", 0),
     Column("allotment", LargeBinary),
+    Column("slot", WHOLE),
+    Column("after", WHOLE),
 )
 
 participant = _table(
@@ -209,6 +223,7 @@ participant = _table(
     Column("invite_sha256", LargeBinary),
     Column("code_sha256", LargeBinary),
     _counted("placed", 1),  # of workers joined at older servers
+    *(Column(name, WHOLE) for name in ("choice", "slot", "after")),
     UniqueConstraint("campaign_id", "pseudonym"),
     UniqueConstraint("campaign_id", "id"),
     Index("ix_participant_campaign_id_standing", "campaign_id", "standing"),
@@ -230,11 +245,25 @@ report = _sent(
     _counted("again", 0),
 )
 
+round_report = _sent(
+    "round_report",
+    Column("round", WHOLE, primary_key=True),
+    Column("task_id", LargeBinary, primary_key=True),
+    Column("report_id", LargeBinary, nullable=False),
+    Column("value", WHOLE, nullable=False),
+    Column("bit", WHOLE),
+    _counted("again", 0),
+    Index("ix_round_report_campaign_id_round", "campaign_id", "round"),
+)
+
 sketch = _sent(
     "sketch",
     Column("report_id", LargeBinary, nullable=False),
     Column("numbers", LargeBinary, nullable=False),
 )
+
+SENT = (report, round_report, sketch)
+"""Tables of what workers sent."""
 
 inference = _table(
     "inference",
@@ -248,6 +277,7 @@ inference = _table(
     Column("head", Text),
     *(_counted(name, 0) for name in ("truths", "workers", "exclusions")),
     Column("estimates_etag", Text),
+    Column("round", WHOLE),
 )
 """Heads of results; servers before revision 0006 read only `snapshot`: see `result_pages`.
 
@@ -288,4 +318,28 @@ result_page = _table(
     Column("kind", Text, primary_key=True),
     Column("number", WHOLE, primary_key=True),
     Column("content", Text, nullable=False),
+)
+
+shown_round = _table(
+    "shown_round",
+    _owner("campaign", primary_key=True),
+    Column("number", WHOLE, primary_key=True),
+    Column("etag", Text),
+    Column("head", Text),
+    *(_counted(name, 0) for name in ("truths", "workers")),
+)
+"""Rounds that the requester sees; the head is null until an inference."""
+
+round_page = _table(
+    "round_page",
+    Column("campaign_id", LargeBinary, primary_key=True),
+    Column("round", WHOLE, primary_key=True),
+    Column("kind", Text, primary_key=True),
+    Column("number", WHOLE, primary_key=True),
+    Column("content", Text, nullable=False),
+    ForeignKeyConstraint(
+        ["campaign_id", "round"],
+        ["shown_round.campaign_id", "shown_round.number"],
+        ondelete="CASCADE",
+    ),
 )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from attrs import field, frozen
+from attrs import frozen
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms import Mechanism
@@ -34,8 +34,8 @@ class Menu:
     the requester's estimate.
     """
 
-    mechanisms: tuple[Mechanism, ...] = field(converter=tuple)
-    shares: tuple[float, ...] = field(converter=tuple)
+    mechanisms: tuple[Mechanism, ...]
+    shares: tuple[float, ...]
     expected: Mapping[str, float] | None = None
 
     def __attrs_post_init__(self) -> None:

@@ -19,27 +19,31 @@ from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.server.api.campaigns import read_document
 from quietcrowd.campaign.server.api.draft_checks import (
     CHOICE,
+    Drafted,
+    Sizes,
     check_allotment,
     check_as_of_day,
     check_day,
     check_fit,
-    derived_mechanism,
     drafted_mechanism,
     invalid,
+    read_menu,
     read_method,
-    stored,
+    read_rounds,
 )
 from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import Requester, ServiceOf
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.allotments import fixed_allotment
 from quietcrowd.campaign.store.campaigns import read_tasks, update_campaign
+from quietcrowd.campaign.store.menus import MenuDraft, rounds_of
 from quietcrowd.campaign.store.releases import update_released, waits_for_others
 from quietcrowd.campaign.store.requesters import owned_campaign
 from quietcrowd.campaign.terms.channels import parse_mechanism
 from quietcrowd.campaign.terms.chosen_mechanism import ChosenMechanism
 from quietcrowd.campaign.terms.options import among_options
 from quietcrowd.campaign.terms.promises import PROMISED
+from quietcrowd.campaign.terms.rounds import Rounds
 from quietcrowd.campaign.terms.settings import PREFIX
 from quietcrowd.campaign.terms.tasks import as_answer
 from quietcrowd.campaign.terms.tokens import new_id
@@ -56,13 +60,14 @@ _FIXED = frozenset(
     {
         *("title", "description", "answers_per_participant", "allotment", "linked", "join_mode"),
         *("completion_code", "as_of", "drafts"),
+        *("menu", "expected", "rounds"),
         *CHOICE,
         *PROMISED,
     }
 )
 """Fixed once a campaign is open: its configuration, and the completion code."""
 
-_DERIVED = frozenset({*CHOICE, "answers_per_participant"})
+_DERIVED = frozenset({*CHOICE, "answers_per_participant", "menu", "expected", "rounds"})
 """Members on which a derived mechanism depends, besides the number of tasks."""
 
 _NEVER_NULL = ("title", "description", "goal", "domain", "join_mode", "drafts", *PROMISED)
@@ -77,25 +82,27 @@ def create_campaign(
     Its mechanism follows from the total privacy loss of a worker and the number of their answers,
     and again whenever one of these or the number of tasks changes. A described mechanism stays.
     """
-    mechanism, chosen = drafted_mechanism(draft)
+    rounds = read_rounds(draft.rounds)
+    drafted = drafted_mechanism(draft, rounds)
+    mechanism = drafted.mechanism
     method, method_text = read_method(draft.method)
     if method is not None:
         check_fit(method, mechanism)
-    check_allotment(draft.allotment, mechanism, method_text)
+    check_allotment(draft.allotment, mechanism, method_text, in_rounds=rounds is not None)
     check_day(draft.closes_on, service.clock())
     check_as_of_day(draft.as_of)
     campaign = new_id()
     keeps = draft.join_mode == "invite" if draft.drafts is None else draft.drafts
     row = {
-        **draft.model_dump(exclude={"requester", *CHOICE}),
-        "chosen": None if chosen is None else chosen.text,
+        **draft.model_dump(exclude={"requester", "expected", *CHOICE}),
+        **drafted.columns,
+        "rounds": _stored_rounds(rounds),
         "drafts": int(keeps),
         "id": campaign,
         "requester_id": requester,
         "requester_name": draft.requester,
         "state": "draft",
         "version": 1,
-        "mechanism": stored(mechanism),
         "method": method_text,
         "erasures": 0,
         "invites_used": 0,
@@ -150,7 +157,8 @@ def change_campaign(
         if method is not None:
             check_fit(method, mechanism)
         kind = values.get("allotment", fixed_allotment(row))
-        check_allotment(kind, mechanism, values.get("method", row.method))
+        in_rounds = values.get("rounds", row.rounds) is not None
+        check_allotment(kind, mechanism, values.get("method", row.method), in_rounds=in_rounds)
         update_campaign(connection, row, **values)
         if row.state == "closed" and waits_for_others(row):
             update_released(connection, row.id)
@@ -162,7 +170,7 @@ def change_campaign(
 
 def _changed_values(change: CampaignChange) -> tuple[dict[str, Any], FittingMethod | None]:
     """Return the changes in stored form, and the new method, if any."""
-    given = change.model_fields_set - set(CHOICE)
+    given = change.model_fields_set - {*CHOICE, "menu", "expected"}
     values: dict[str, Any] = {name: getattr(change, name) for name in given}
     for name in _NEVER_NULL:
         if name in change.model_fields_set and getattr(change, name) is None:
@@ -171,12 +179,18 @@ def _changed_values(change: CampaignChange) -> tuple[dict[str, Any], FittingMeth
         values.setdefault("drafts", values["join_mode"] == "invite")
     if "drafts" in values:
         values["drafts"] = int(values["drafts"])
+    if "rounds" in values:
+        values["rounds"] = _stored_rounds(read_rounds(change.rounds))
     if "requester" in values:
         values["requester_name"] = values.pop("requester")
     method, text = read_method(change.method)
     if "method" in values:
         values["method"] = text
     return values, method
+
+
+def _stored_rounds(rounds: Rounds | None) -> str | None:
+    return None if rounds is None else json.dumps(rounds.to_dict())
 
 
 def _described(method: str | None) -> dict[str, Any] | None:
@@ -188,18 +202,27 @@ def _derive_again(
     connection: Connection, row: Any, change: CampaignChange, values: dict[str, Any]
 ) -> Mechanism:
     """Return the mechanism of a changed draft, and add the columns to store to `values`."""
+    old, given = json.loads(row.mechanism)["domain"], change.model_fields_set
+    sizes = Sizes(
+        domain=change.domain or old,
+        answers=values.get("answers_per_participant", row.answers_per_participant),
+        tasks=row.tasks,
+        rounds=rounds_of(values.get("rounds", row.rounds)),
+    )
+    menu = _changed_menu(row, change, sizes)
     before = ChosenMechanism.read(row.chosen)
-    if before is None and not change.model_fields_set & set(CHOICE):
+    if menu is not None:
+        drafted = Drafted.of(menu, sizes)
+    elif before is None and row.menu is None and not given & set(CHOICE):
         return parse_mechanism(row.mechanism)
-    chosen = before or ChosenMechanism()
-    for name in CHOICE[1:]:
-        if name in change.model_fields_set:
-            chosen = evolve(chosen, **{name: getattr(change, name)})
-    old = json.loads(row.mechanism)["domain"]
-    answers = values.get("answers_per_participant", row.answers_per_participant)
-    mechanism = derived_mechanism(chosen, change.domain or old, answers, row.tasks)
-    values["chosen"] = chosen.text
-    values["mechanism"] = stored(mechanism)
+    else:
+        chosen = before or ChosenMechanism()
+        for name in CHOICE[1:]:
+            if name in given:
+                chosen = evolve(chosen, **{name: getattr(change, name)})
+        drafted = Drafted(mechanism=sizes.derive(chosen), chosen=chosen)
+    values.update(drafted.columns)
+    mechanism = drafted.mechanism
     is_other = mechanism.domain.to_dict() != old
     if is_other:
         _read_truths_again(connection, row.id, mechanism.domain)
@@ -207,6 +230,21 @@ def _derive_again(
     if mechanism.option_counts != counts or (counts and is_other):
         _check_options(connection, row.id, mechanism)
     return mechanism
+
+
+def _changed_menu(row: Any, change: CampaignChange, sizes: Sizes) -> MenuDraft | None:
+    given, menu = change.model_fields_set, MenuDraft.read(row.menu)
+    if "menu" in given:
+        expected = change.expected
+        menu = None if change.menu is None else read_menu(change.menu, expected, sizes)
+    elif menu is not None and "expected" in given:
+        said = change.expected
+        menu = evolve(menu, expected=None if said is None else said.model_dump())
+    refused = CHOICE[1:] if menu is not None else ("expected",)
+    for name in refused:
+        if getattr(change, name) is not None:
+            raise invalid(name, "Use it with a menu, or without one: see the description.")
+    return menu
 
 
 def _check_options(connection: Connection, campaign: bytes, mechanism: Mechanism) -> None:

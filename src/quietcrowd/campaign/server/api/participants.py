@@ -87,6 +87,7 @@ def read_configuration(campaign: Id, service: ServiceOf) -> Response:
             "not-found",
             "too-many-joins",
             "campaign-closed",
+            "choice-fixed",
             "config-mismatch",
             "credential-used",
             "full",
@@ -131,8 +132,15 @@ def _participation(connection: Connection, credential: str) -> Participation:
                 table.c.campaign_id == person.campaign_id, table.c.participant_id == person.id
             )
         )
-        for table in (tables.report, tables.sketch)
+        for table in tables.SENT
     ]
+    sent = tables.round_report.c
+    rounds = connection.scalars(
+        select(sent.round)
+        .distinct()
+        .where(sent.campaign_id == person.campaign_id, sent.participant_id == person.id)
+        .order_by(sent.round)
+    )
     return Participation.model_validate(
         {
             "campaign": person.campaign_id.hex(),
@@ -140,6 +148,8 @@ def _participation(connection: Connection, credential: str) -> Participation:
             "pseudonym": person.pseudonym,
             "consent_hash": person.consent_hash.hex(),
             "reports": sum(filter(None, reports)),
+            **{name: getattr(person, name) for name in ("choice", "slot", "after")},
+            "rounds": list(rounds),
         }
     )
 
@@ -202,13 +212,17 @@ reports = APIRouter(prefix=f"{PREFIX}/me/reports", tags=["reports"])
 
 
 @reports.post(
-    "", responses=documented("credential", "config-mismatch", "campaign-closed", "place-needed")
+    "",
+    responses=documented(
+        "credential", "config-mismatch", "campaign-closed", "place-needed", "round-not-open"
+    ),
 )
 async def send_reports(upload: Upload, credential: Credential, service: ServiceOf) -> Receipt:
     """Store reports; once this responds, they are stored permanently.
 
     Repeating an upload succeeds. If every worker reports every task, all reports must be in one
-    upload, and are accepted or rejected together.
+    upload, and are accepted or rejected together. In rounds, new reports are accepted from the
+    begin of the worker's round to the end of its grace.
     """
     if not upload.reports and upload.sketch is None:
         raise broken_rule("", "empty", "An upload must contain reports or a sketch.")
@@ -221,18 +235,17 @@ def read_own_reports(credential: Credential, service: ServiceOf) -> OwnReports:
     """Return all stored reports of the worker."""
     with service.database.read() as connection:
         person = find_participant(connection, credential)
-        rows, sketches = (
+        rows, of_rounds, sketches = (
             connection.execute(
                 select(table).where(
                     table.c.campaign_id == person.campaign_id, table.c.participant_id == person.id
                 )
             ).all()
-            for table in (tables.report, tables.sketch)
+            for table in tables.SENT
         )
         mechanism = connection.scalar(
             select(tables.campaign.c.mechanism).where(tables.campaign.c.id == person.campaign_id)
         )
-    rule = stored_rule(str(mechanism))
     return OwnReports(
         reports=[
             OwnReport(
@@ -241,12 +254,13 @@ def read_own_reports(credential: Credential, service: ServiceOf) -> OwnReports:
                 value=row.value,
                 bit=row.bit,
                 again=bool(row.again),
+                round=row._mapping.get("round"),
             )
-            for row in rows
+            for row in (*rows, *of_rounds)
         ],
         sketch=OwnSketch(
             report_id=sketches[0].report_id.hex(),
-            numbers=np.frombuffer(sketches[0].numbers, rule.dtype).tolist(),
+            numbers=np.frombuffer(sketches[0].numbers, stored_rule(str(mechanism)).dtype).tolist(),
         )
         if sketches
         else None,

@@ -214,8 +214,9 @@ def revoke_invite(
 def replace_presented(
     campaign: Id, revocation: Revocation, requester: Requester, service: ServiceOf
 ) -> Invites:
-    """Replace an invite by presenting it: return a new one with the same tasks.
+    """Replace an invite by presenting it: return a new one with the same tasks and slot.
 
+    In rounds, its worker begins with the round after the present one.
     All that was sent with the earlier one is deleted, and no one can join or send with it any
     longer. The response and the stored data are the same whether it was used, reserved, unused or
     never issued. Results follow as after a withdrawal.
@@ -223,7 +224,9 @@ def replace_presented(
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
         _require_invites(row)
-        new, changed = replace_invite(connection, service.departures, row, revocation.invite)
+        new, changed = replace_invite(
+            connection, service.departures, row, revocation.invite, service.clock()
+        )
         _count_made(connection, row.id, row.invites_made + 1)
     _infer_if(changed, service, row.id)
     return _invites(campaign, [new])

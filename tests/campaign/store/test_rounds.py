@@ -1,0 +1,217 @@
+"""Menus and rounds at the server: who may send what, and when it is shown."""
+
+import pytest
+from attrs import define
+from tests.campaign.people import YES_NO, Running, check_problem, new_desk
+
+from quietcrowd.campaign.server.settings import Settings
+
+FIRST, DAY, HOUR = 1_796_083_200, 86_400, 3_600  # 2026-12-01, as seconds since 1970
+ROUNDS = {"first": "2026-12-01T00:00:00Z", "length": DAY, "count": 6, "grace": HOUR, "keep": 2}
+MENU = [
+    {"total_epsilon": 8.0, "share": 0.3},
+    {"total_epsilon": 1.0, "share": 0.7},
+]
+
+
+@define
+class Clock:
+    """A server's clock, which a test sets."""
+
+    now: float = FIRST - DAY
+
+    def __call__(self) -> float:
+        return self.now
+
+    def to(self, number: int, seconds: float = HOUR) -> None:
+        """Go to a time in a round."""
+        self.now = FIRST + number * DAY + seconds
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def desk(new_database, clock):
+    """Return a requester of a server with a clock of its own, which infers when it is told."""
+    unlimited = {"requests_per_second": 0, "joins_per_minute": 0, "infer": False}
+    running = Running(Settings(database=new_database, **unlimited), clock=clock).start()
+    yield new_desk(running)
+    running.stop()
+
+
+def campaign(desk, tasks=2, **members):
+    """Return an open campaign with a menu, from which all may choose."""
+    chosen = {"domain": YES_NO.to_dict(), "menu": MENU, "join_mode": "open"}
+    return desk.campaign(tasks=tasks, **{**chosen, "at_least": 2, **members})
+
+
+def joined(desk, one, **members):
+    worker = desk.guest(one)
+    desk.join(worker, **members).raise_for_status()
+    worker.place().raise_for_status()
+    return worker
+
+
+def me(worker):
+    return worker.client.get("/me").raise_for_status().json()
+
+
+def send(worker, round_=None, value=1):
+    reports = [worker.report(task["task_id"], value) for task in worker.tasks()]
+    return worker.send(*reports, round=round_), reports
+
+
+def test_a_menu_is_ordered_by_loss_and_a_choice_is_final(desk):
+    one = campaign(desk)
+    document = desk.client.get(f"/campaigns/{one}").json()
+    assert [entry["total_epsilon"] for entry in document["menu"]] == [1.0, 8.0]
+    assert [entry["share"] for entry in document["menu"]] == [0.7, 0.3]
+    assert document["total_epsilon"] == pytest.approx(8.0)
+    config = desk.guest(one).config
+    assert [entry["guarantee"]["worker_epsilon"] for entry in config["menu"]["entries"]] == [
+        pytest.approx(loss) for loss in (1.0, 8.0)
+    ]
+    worker = joined(desk, one, choice=1)
+    assert (me(worker)["choice"], me(worker)["slot"]) == (1, None)
+    assert desk.join(worker, choice=1).status_code == 200
+    check_problem(desk.join(worker, choice=0), 409, "choice-fixed")
+
+
+@pytest.mark.parametrize("choice", [None, 2, -1])
+def test_a_menu_requires_one_of_its_choices(desk, choice):
+    one = campaign(desk)
+    check_problem(desk.join(desk.guest(one), choice=choice), 422, "validation")
+
+
+def test_without_a_menu_there_is_nothing_to_choose(desk):
+    one = desk.campaign(join_mode="open")
+    check_problem(desk.join(desk.guest(one), choice=0), 422, "validation")
+    check_problem(desk.join(desk.guest(one), slot=0), 422, "validation")
+
+
+def test_reports_follow_the_rule_of_the_chosen_entry(desk):
+    domain = {"kind": "interval", "low": 0, "high": 1}
+    one = campaign(desk, domain=domain)
+    entries = desk.guest(one).config["menu"]["entries"]
+    reach = [entry["report"]["value"][1] for entry in entries]
+    assert reach[0] > reach[1]  # more noise reaches further
+    receipts = [
+        send(joined(desk, one, choice=choice), value=reach[0])[0].json() for choice in (0, 1)
+    ]
+    assert [len(receipt["rejected"]) for receipt in receipts] == [0, 2]
+
+
+def rounds(desk, **members):
+    return campaign(desk, **{"rounds": ROUNDS, **members})
+
+
+def test_reports_are_accepted_in_the_rounds_of_the_slot(desk, clock):
+    one = rounds(desk, rounds={**ROUNDS, "window": 2, "step": 2})
+    worker = joined(desk, one, choice=0, slot=1)
+    check_problem(send(worker, 1)[0], 409, "round-not-open")
+    clock.to(1)
+    check_problem(send(worker)[0], 422, "validation")
+    for other in (0, 2, 3, -1, 7):
+        check_problem(send(worker, other)[0], 409, "round-not-open")
+    answer, reports = send(worker, 1)
+    assert answer.json()["accepted"] == 2
+    clock.to(2, HOUR - 1)
+    assert worker.post(*reports, round=1).json() == {
+        **answer.json(),
+        "accepted": 0,
+        "duplicates": 2,
+    }
+    later = [{**report, "report_id": 32 * "0"} for report in reports]
+    assert [one["code"] for one in worker.post(*later, round=1).json()["rejected"]] == [
+        "conflict"
+    ] * 2
+    clock.to(3, -1)
+    assert worker.post(*reports, round=1).json()["duplicates"] == 2
+    clock.to(3)
+    assert send(worker, 3)[0].json()["accepted"] == 2
+    assert me(worker)["rounds"] == [1, 3]
+    held = worker.client.get("/me/reports").json()["reports"]
+    assert sorted(report["round"] for report in held) == [1, 1, 3, 3]
+
+
+def test_late_reports_are_refused(desk, clock):
+    worker = joined(desk, rounds(desk), choice=0, slot=0)
+    clock.to(1, HOUR)
+    answer, reports = send(worker, 0)
+    assert answer.json()["accepted"] == 2
+    late = joined(desk, worker.campaign, choice=0, slot=0)
+    clock.to(1, HOUR + 1)
+    check_problem(send(late, 0)[0], 409, "round-not-open")
+    assert worker.post(*reports, round=0).json()["duplicates"] == 2
+
+
+def shown(desk, one):
+    document = desk.client.get(f"/campaigns/{one}").json()
+    return tuple(document[name] for name in ("shown_round", "participants", "reports"))
+
+
+def keep(desk):
+    desk.server.app.state.retention.look()
+
+
+def test_rounds_are_shown_once_they_are_over_and_enough_reported(desk, clock):
+    one = rounds(desk)
+    people = [joined(desk, one, choice=0, slot=0) for _ in range(3)]
+    clock.to(0)
+    for worker in people[:2]:
+        send(worker, 0)[0].raise_for_status()
+    keep(desk)
+    assert shown(desk, one) == (None, 0, 0)
+    clock.to(1, HOUR + 1)
+    keep(desk)
+    assert shown(desk, one) == (0, 2, 4)
+    send(people[2], 1)[0].raise_for_status()
+    clock.to(2, HOUR + 1)
+    keep(desk)
+    assert shown(desk, one) == (0, 2, 4)  # one worker waits for another
+    send(people[0], 2)[0].raise_for_status()
+    clock.to(3, HOUR + 1)
+    keep(desk)
+    assert shown(desk, one) == (2, 3, 8)
+    for worker in people:
+        send(worker, 3)[0].raise_for_status()
+    people[1].client.delete("/me").raise_for_status()
+    assert shown(desk, one) == (2, 3, 8)
+    clock.to(4, HOUR + 1)
+    keep(desk)  # reports of the first round are deleted, and all of the worker who left
+    assert shown(desk, one) == (3, 2, 8)
+    assert me(people[0])["rounds"] == [2, 3]
+
+
+def test_a_campaign_closes_after_its_last_round(desk, clock):
+    one = rounds(desk)
+    people = [joined(desk, one, choice=0, slot=0) for _ in range(2)]
+    for number in range(6):
+        clock.to(number, HOUR + 1)
+        keep(desk)
+        for worker in people:
+            send(worker, number)[0].raise_for_status()
+    clock.to(6, HOUR)
+    keep(desk)
+    assert desk.client.get(f"/campaigns/{one}").json()["state"] == "open"
+    clock.to(6, HOUR + 1)
+    keep(desk)
+    assert desk.client.get(f"/campaigns/{one}").json()["state"] == "closed"
+    assert shown(desk, one) == (5, 2, 8)
+
+
+PAST = {**ROUNDS, "first": "2026-11-29T23:59:00Z"}
+
+
+@pytest.mark.parametrize(
+    ("members", "field"), [({"at_least": 1}, "at_least"), ({"rounds": PAST}, "rounds")]
+)
+def test_what_prevents_rounds(desk, members, field):
+    chosen = {"domain": YES_NO.to_dict(), "total_epsilon": 2.0}
+    draft = desk.draft(**chosen, **{"rounds": ROUNDS, "at_least": 2, **members})["id"]
+    desk.import_csv(draft, "question\nIs it?\n").raise_for_status()
+    found = desk.client.get(f"/campaigns/{draft}/readiness").json()["problems"]
+    assert [one["field"] for one in found] == [field]
