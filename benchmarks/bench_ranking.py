@@ -62,7 +62,7 @@ def test_ranking_beside_crowd_kit(frame, peers, tmp_path, compare, remark):
     write_table(frame, path)
     words = [peers, HERE / "peers" / "crowd_kit_ranking.py", "100", path]
     theirs = json.loads(subprocess.run(words, capture_output=True, check=True).stdout)
-    ours = least_seconds(lambda: qc.BradleyTerry().fit(frame), rounds=3)
+    ours = least_seconds(lambda: qc.BradleyTerry().fit(frame, non_private=True), rounds=3)
     compare(
         f"ranking of {ITEMS:,} items by {COMPARISONS:,} plain comparisons, with standard errors",
         ours,
@@ -70,7 +70,7 @@ def test_ranking_beside_crowd_kit(frame, peers, tmp_path, compare, remark):
         theirs["seconds"],
         1,
     )
-    scores = qc.BradleyTerry().fit(frame).to_frame("pandas").set_index("item")["score"]
+    scores = qc.BradleyTerry().fit_predict(frame, non_private=True)
     both = scores.rank().corr(pd.Series(theirs["scores"])[scores.index].rank())
     remark(f"Rank correlation of our scores and those of crowd-kit's BradleyTerry: {both:.4f}.")
     assert both > 0.99

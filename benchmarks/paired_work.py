@@ -115,7 +115,7 @@ def randomize(mechanism, answers, simulated=True, **options):
 
 def extend():
     """Return what adds a hundredth of the tasks to a fit."""
-    frame = reports().to_frame("pandas")
+    frame = reports().table.to_frame("pandas")
     new = frame["task"] >= 99_000
     domain = million().domain
     before, more = (qc.Answers.from_frame(part, domain) for part in (frame[~new], frame[new]))

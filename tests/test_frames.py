@@ -112,11 +112,11 @@ def test_a_lazy_frame_is_collected_by_streaming_and_no_more_of_it_than_is_needed
 
     monkeypatch.setattr(pl.LazyFrame, "collect", watched)
     lazy = pl.DataFrame({**ROWS, "note": [*"xyz"]}).lazy()
-    estimate = qc.MajorityVote().fit(lazy)
+    estimate = qc.MajorityVote().fit(lazy, non_private=True)
     assert asked == [("streaming", ["task", "worker", "label"])]
     assert isinstance(estimate.truths, pl.DataFrame)
     assert estimate.truths["truth"].to_list() == ["a", "b"]
-    found = qc.MajorityVote().fit_predict(lazy)
+    found = qc.MajorityVote().fit_predict(lazy, non_private=True)
     assert found.columns == ["task", "agg_label"]
     qc.Answers.from_frame(lazy, qc.Categorical([*"ab"]))
     assert asked[-1] == ("streaming", ["task", "worker", "label"])
@@ -126,21 +126,21 @@ def test_a_lazy_frame_is_collected_by_streaming_and_no_more_of_it_than_is_needed
 def test_columns_may_have_the_names_that_crowd_kit_has(kind):
     frame = kind({"taskId": ROWS["task"], "performer": ROWS["worker"], "answer": ROWS["label"]})
     assert len(qc.Answers.from_frame(frame, qc.Categorical([*"ab"]))) == 3
-    assert len(qc.MajorityVote().fit(frame).truths) == 2
+    assert len(qc.MajorityVote().fit(frame, non_private=True).truths) == 2
 
 
 def test_another_name_is_none_where_the_usual_one_is_there_or_two_could_be_meant():
     both = pd.DataFrame({**ROWS, "performer": "z"})
-    assert qc.MajorityVote().fit(both).workers["worker"].tolist() == ["u", "v"]
+    assert qc.MajorityVote().fit(both, non_private=True).workers["worker"].tolist() == ["u", "v"]
     two = pd.DataFrame(ROWS).rename(columns={"worker": "performer"}).assign(workerId="z")
     with pytest.raises(AnswerError, match="column 'worker' is missing"):
-        qc.MajorityVote().fit(two)
+        qc.MajorityVote().fit(two, non_private=True)
 
 
 def test_names_that_differ_by_capital_letters_are_named():
     frame = pd.DataFrame(ROWS).rename(columns=str.title)
     with pytest.raises(AnswerError, match="task='Task', worker='Worker', label='Label'"):
-        qc.MajorityVote().fit(frame)
+        qc.MajorityVote().fit(frame, non_private=True)
     with pytest.raises(AnswerError, match="task='Task', worker='Worker', label='Label'"):
         qc.Answers.from_frame(frame, qc.Categorical([*"ab"]))
 

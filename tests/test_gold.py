@@ -21,21 +21,21 @@ FORMS = {
     "lazy frame": pl.from_pandas(KNOWN).lazy(),
     "columns of an estimate": KNOWN.rename(columns={"label": "truth"}),
     "columns of crowd-kit": KNOWN.rename(columns={"label": "true_label"}),
-    "estimate": lambda: qc.MajorityVote().fit(KNOWN.assign(worker="w")),
+    "estimate": lambda: qc.MajorityVote().fit(KNOWN.assign(worker="w"), non_private=True),
 }
 
 
 @cache
 def estimate():
     """Return an estimate; what is compiled for it is not for who only collects."""
-    return qc.MajorityVote().fit(FRAME)
+    return qc.MajorityVote().fit(FRAME, non_private=True)
 
 
 @pytest.mark.parametrize("truths", FORMS.values(), ids=FORMS)
 def test_truths_come_in_many_forms(truths):
     truths = truths() if callable(truths) else truths
     assert qc.error_rate(estimate(), truths) == 0.5
-    found = qc.MajorityVote().fit(FRAME, gold=truths).truths
+    found = qc.MajorityVote().fit(FRAME, gold=truths, non_private=True).truths
     assert found["truth"].tolist() == ["a", "a", "a"]
     assert found["confidence"].tolist() == [1, 1, 1]
 
@@ -49,7 +49,7 @@ def test_each_truth_is_that_of_its_task():
 
 def test_what_an_estimate_did_not_find_is_not_known():
     half = qc.Answers.from_frame(FRAME[:2], qc.Categorical(["a", "b"]), tasks=[1, 2])
-    truths = qc.MajorityVote().fit(FRAME, gold=qc.MajorityVote().fit(half)).truths
+    truths = qc.MajorityVote().fit(FRAME, gold=qc.MajorityVote().fit(half), non_private=True).truths
     assert truths["truth"].tolist() == ["a", "b", "a"]
 
 
@@ -59,7 +59,7 @@ def test_unknown_tasks_are_named_and_left_out():
     with pytest.warns(DroppedRowsWarning, match=r"8 of 9 tasks .*: 'x', 'y0', .*'y3' and 3 more"):
         assert qc.error_rate(estimate(), truths) == 1
     with pytest.warns(DroppedRowsWarning):
-        assert qc.MajorityVote().fit(FRAME, gold=truths).truths["truth"][0] == "b"
+        assert qc.MajorityVote().fit(FRAME, gold=truths, non_private=True).truths["truth"][0] == "b"
 
 
 def test_truths_of_other_tasks_alone_are_an_error():

@@ -34,7 +34,7 @@ def cleaned(values, **options):
 def test_marks_are_missing_answers(mark):
     frame = frame_of(("p", "a", mark), ("p", "b", "yes"), ("q", "a", mark), ("q", "b", "no"))
     with pytest.raises(AnswerError, match=r"row 0, column 'label': the answer is missing.* 2 in"):
-        qc.MajorityVote().fit(frame)
+        qc.MajorityVote().fit(frame, non_private=True)
     with pytest.raises(AnswerError, match=r"row 0, column 'label': the answer is missing.* 2 in"):
         qc.Answers.from_frame(frame, DOMAIN)
     with warnings.catch_warnings():
@@ -123,7 +123,7 @@ def test_joiners_between_letters_and_brackets_have_a_meaning(text):
 def test_lists_and_objects_are_no_values(cell, column):
     frame = frame_of(("p", "a", "yes"), ("q", "b", "no")).assign(**{column: ["x", cell]})
     with pytest.raises(AnswerError, match=rf"row 1, column '{column}': .* is a list or an object"):
-        qc.MajorityVote().fit(frame)
+        qc.MajorityVote().fit(frame, non_private=True)
 
 
 def test_a_label_of_the_domain_may_have_another_form():
@@ -183,7 +183,7 @@ def test_ids_that_pandas_made_floats_match_whole_numbers():
     with pytest.warns(ChangedValuesWarning, match=r"such as '0\.0' as '0'"):
         assert qc.Answers.from_frame(frame, DOMAIN).tasks.to_pylist() == ["0", "1"]
     with pytest.warns(ChangedValuesWarning):
-        estimate = qc.MajorityVote().fit(frame, gold={0: "no", 1: "yes"})
+        estimate = qc.MajorityVote().fit(frame, gold={0: "no", 1: "yes"}, non_private=True)
     assert estimate.truths["truth"].tolist() == ["no", "yes"]
     versions = frame_of(("1.0", "a", "no"), ("1.5", "a", "yes"))
     assert qc.Answers.from_frame(versions, DOMAIN).tasks.to_pylist() == ["1.0", "1.5"]
@@ -236,15 +236,19 @@ def test_a_clean_column_stays_and_equal_looks_are_equal(values):
 @pytest.mark.parametrize("labels", [[["a"], ["b"]], [("a", "b"), ("c",)], [{"a": 1}, {"b": 2}]])
 def test_columns_of_lists_are_an_error_of_any_reader(labels):
     frame = pd.DataFrame({"task": [1, 2], "worker": ["u", "v"], "label": labels})
-    for read in (qc.fit, qc.Mean().fit, lambda data: qc.Answers.from_frame(data, DOMAIN)):
+    for read, options in (
+        (qc.fit, {"non_private": True}),
+        (qc.Mean().fit, {"non_private": True}),
+        (qc.Answers.from_frame, {"domain": DOMAIN}),
+    ):
         with pytest.raises(AnswerError, match=r"column 'label' has .* For sets of labels use"):
-            read(frame)
+            read(frame, **options)
 
 
 def test_spellings_of_one_whole_number_are_one_value():
     frame = frame_of(("1", "a", "0"), ("1.0", "b", "0.0"), ("2", "a", "1"))
     with pytest.warns(ChangedValuesWarning) as told:
-        estimate = qc.MajorityVote().fit(frame)
+        estimate = qc.MajorityVote().fit(frame, non_private=True)
     assert estimate.truths[["task", "truth"]].to_numpy().tolist() == [["1", "0"], ["2", "1"]]
     assert {str(one.message).split(":")[0] for one in told} == {"column 'label'", "column 'task'"}
     floats = pd.DataFrame({"task": [7.0, 8.0], "worker": "a", "label": "no"})

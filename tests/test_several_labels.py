@@ -263,11 +263,11 @@ def test_what_nobody_answered_is_not_known():
 def test_other_estimates_have_no_sets():
     other = pd.DataFrame({"task": [1, 1], "worker": ["a", "b"], "label": ["no", "yes"]})
     with pytest.raises(ParameterError, match="task '1' does not name a task and a label"):
-        qc.MajorityVote().fit(other).label_sets()
+        qc.MajorityVote().fit(other, non_private=True).label_sets()
     with pytest.raises(ParameterError, match="needs an estimate of labels from 'no', 'yes'"):
-        qc.MajorityVote().fit(other.assign(label=["cat", "dog"])).label_sets()
+        qc.MajorityVote().fit(other.assign(label=["cat", "dog"]), non_private=True).label_sets()
     with pytest.raises(ParameterError, match="needs an estimate of labels from 'no', 'yes'"):
-        qc.Mean().fit(other.assign(label=[1.0, 2.0])).label_sets()
+        qc.Mean().fit(other.assign(label=[1.0, 2.0]), non_private=True).label_sets()
 
 
 @pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.NoiseIgnoredWarning")

@@ -319,8 +319,11 @@ def test_noise_of_another_channel_is_convicted():
 def test_estimates_are_compared_in_any_order_and_without_tied_tasks():
     rows = [("a", "u", 0), ("a", "v", 1), ("b", "u", 1), ("b", "v", 1)]
     frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
-    one = MajorityVote().fit(frame)
-    others = [MajorityVote(random_state=seed).fit(frame.iloc[::-1]) for seed in range(20)]
+    one = MajorityVote().fit(frame, non_private=True)
+    others = [
+        MajorityVote(random_state=seed).fit(frame.iloc[::-1], non_private=True)
+        for seed in range(20)
+    ]
     for other in others:
         assert_estimates_equal(one, other, tied_tasks=False)
     differing = [other for other in others if other.truths["truth"].tolist() != [1, 1]]

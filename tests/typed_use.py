@@ -15,7 +15,7 @@ GOLD = pd.Series({"a": "x"})
 
 def frames_of_pandas() -> None:
     """Answers and truths in frames of pandas."""
-    estimate = qc.fit(data=VOTES, gold=GOLD)
+    estimate = qc.fit(data=VOTES, gold=GOLD, non_private=True)
     assert_type(estimate, TruthEstimate[pd.DataFrame])
     for frame in (estimate.truths, estimate.workers, estimate.posterior):
         assert_type(frame, pd.DataFrame)
@@ -25,12 +25,15 @@ def frames_of_pandas() -> None:
     assert accuracy(estimate) == 1.0
 
     method = qc.DawidSkene()
-    assert_type(method.fit(data=VOTES, gold={"a": "y"}).truths, pd.DataFrame)
-    labels = method.fit_predict(VOTES, gold=GOLD)
+    assert_type(method.fit(data=VOTES, gold={"a": "y"}, non_private=True).truths, pd.DataFrame)
+    labels = method.fit_predict(VOTES, gold=GOLD, non_private=True)
     assert labels.loc["a"] == "x"
     assert isinstance(labels, pd.Series)
-    assert_type(method.fit_predict_proba(data=VOTES, gold=GOLD), pd.DataFrame)
-    assert_type(method.extend(method.fit(VOTES), VOTES[:3].assign(task="c")).truths, pd.DataFrame)
+    assert_type(method.fit_predict_proba(data=VOTES, gold=GOLD, non_private=True), pd.DataFrame)
+    more = method.extend(
+        method.fit(VOTES, non_private=True), VOTES[:3].assign(task="c"), non_private=True
+    )
+    assert_type(more.truths, pd.DataFrame)
 
 
 def accuracy(given: TruthEstimate) -> float:
@@ -41,17 +44,18 @@ def accuracy(given: TruthEstimate) -> float:
 
 def frames_of_others() -> None:
     """What comes in is what comes back."""
-    polars = qc.MajorityVote().fit(pl.from_pandas(VOTES))
+    polars = qc.MajorityVote().fit(pl.from_pandas(VOTES), non_private=True)
     assert_type(polars, TruthEstimate[pl.DataFrame])
     assert_type(polars.truths, pl.DataFrame)
     assert isinstance(polars.truths, pl.DataFrame)
     assert_type(polars.truths_as("pandas"), pd.DataFrame)
     assert qc.error_rate(polars, GOLD) in {0.0, 1.0}  # takes those of any library
-    assert_type(qc.MajorityVote().fit_predict(pl.from_pandas(VOTES)), pl.DataFrame)
-    lazy = qc.fit(pl.from_pandas(VOTES).lazy())
+    labels = qc.MajorityVote().fit_predict(pl.from_pandas(VOTES), non_private=True)
+    assert_type(labels, pl.DataFrame)
+    lazy = qc.fit(pl.from_pandas(VOTES).lazy(), non_private=True)
     assert_type(lazy.workers, pl.DataFrame)
     assert isinstance(lazy.workers, pl.DataFrame)
-    assert isinstance(qc.fit(pa.Table.from_pandas(VOTES)).truths, pa.Table)
+    assert isinstance(qc.fit(pa.Table.from_pandas(VOTES), non_private=True).truths, pa.Table)
 
 
 def reports_and_sets() -> None:

@@ -30,6 +30,7 @@ from quietcrowd.mechanisms import RandomizedResponse as RandomizedResponse
 from quietcrowd.mechanisms import Reports as Reports
 from quietcrowd.mechanisms import SubsetSelection as SubsetSelection
 from quietcrowd.mechanisms import join_reports as join_reports
+from quietcrowd.mechanisms import reports_from_frame as reports_from_frame
 from quietcrowd.planning import plan as plan
 
 __version__: str

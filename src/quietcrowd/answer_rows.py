@@ -28,6 +28,7 @@ from quietcrowd.frames import (
     ALIASES,
     Duplicates,
     as_frame,
+    check_answers,
     collected,
     column_of,
     dictionary_codes,
@@ -110,6 +111,8 @@ def encoded_rows(
     native = as_frame(collected(frame, (*names, *others, *TIME_NAMES)))
     if names == tuple(ALIASES):
         native = with_usual_names(native)
+    if advice != "reports":
+        check_answers(native)
     raw = {name: column_of(native, name, ADVICE[advice].column) for name in names}
     if not len(native) and None in lists:
         raise AnswerError("answers.no-answer", advice=ADVICE[advice].empty)

@@ -7,7 +7,6 @@ order.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -24,11 +23,10 @@ from quietcrowd.answer_errors import (
 from quietcrowd.answer_rows import encoded_rows
 from quietcrowd.comparisons import SIDES, SIDES_AND_TIE, Ties, comparison_rows
 from quietcrowd.domains import Domain, Interval
-from quietcrowd.exceptions import AnswerError, NoiseIgnoredWarning, ParameterError
+from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.frames import (
     Backend,
     Duplicates,
-    mark_of,
     offsets_of,
     sort_rows,
     to_native,
@@ -196,15 +194,14 @@ class Answers:
         ------
         AnswerError
             If a column, an id, an answer or a task's options are missing, an id is not listed, an
-            answer is outside the domain, a (task, worker) pair is repeated, or the frame is empty
-            and tasks or workers are not listed. The message names the row, from 0, and the column.
+            answer is outside the domain, a (task, worker) pair is repeated, the frame is empty and
+            tasks or workers are not listed, or it contains reports, which `reports_from_frame`
+            reads. The message names the row, from 0, and the column.
 
         Warns
         -----
         ChangedValuesWarning
             If texts mark missing values, or lose invisible characters or surrounding spaces.
-        NoiseIgnoredWarning
-            If the frame is marked as reports, as `Reports.to_frame` does. They are read as answers.
 
         Examples
         --------
@@ -236,8 +233,6 @@ class Answers:
         order, sorted_tasks, sorted_workers, repeated = rows.ordered(duplicates, advice)
         if intake is not None:
             intake.warn()
-        if mark_of(rows.frame) is not None:
-            warnings.warn(NoiseIgnoredWarning("answers.reports-read-as-answers"), stacklevel=2)
         return cls(
             domain=domain,
             tasks=rows.tasks,

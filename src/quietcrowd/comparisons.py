@@ -4,7 +4,6 @@ The name of a task joins both items by `BETWEEN`. Files and campaigns need no ot
 mechanism randomizes one of two public labels.
 """
 
-import warnings
 from collections.abc import Sequence
 from itertools import chain
 from typing import Any, Literal, TypeAlias
@@ -15,14 +14,14 @@ import pyarrow as pa
 from attrs import frozen
 
 from quietcrowd.domains import Categorical
-from quietcrowd.exceptions import AnswerError, NoiseIgnoredWarning
+from quietcrowd.exceptions import AnswerError
 from quietcrowd.frames import (
     ALIASES,
     Duplicates,
     as_frame,
+    check_answers,
     collected,
     column_of,
-    mark_of,
     positions_by_text,
 )
 from quietcrowd.intake import Intake, decoded
@@ -65,6 +64,7 @@ def comparison_rows(frame: Any, names: tuple[str, str, str, str], ties: Ties) ->
     frame = collected(frame, [*names, *chain.from_iterable(_ALIASES)])
     if names == COLUMNS:
         names = comparison_columns(as_frame(frame).columns)
+    check_answers(frame)
     worker, left, right, label = names
     columns = _columns_of(frame, names)
     items = item_ids(pa.table(columns), left, right)
@@ -78,11 +78,6 @@ def comparison_rows(frame: Any, names: tuple[str, str, str, str], ties: Ties) ->
         row = int(np.argmax(sides == _TIE))
         raise AnswerError(
             "comparisons.tie-without-side", row=row, label=label, given=columns[label][row].as_py()
-        )
-    if mark_of(frame) is not None:
-        warnings.warn(
-            NoiseIgnoredWarning("comparisons.reports-read-as-comparisons"),
-            stacklevel=3,
         )
     pair = f"{left}{BETWEEN}{right}"
     table = {

@@ -1,13 +1,14 @@
 """Conversion of dataframes from and to PyArrow, and the order of rows of answers.
 
-A frame of reports has a mark under the key `MARK`, in pandas' ``attrs`` or in the metadata of an
-Arrow schema; Polars has no place for it. The mark is a JSON object, as text because pandas often
-copies and compares ``attrs``.
+A frame of reports has a column `MECHANISM`, and a mark under the key `MARK`, in pandas' ``attrs``
+or in the metadata of an Arrow schema; Polars has no place for it. The mark is a JSON object, as
+text because pandas often copies and compares ``attrs``.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from types import MappingProxyType
@@ -27,6 +28,12 @@ Duplicates: TypeAlias = Literal["error", "first", "last"]
 
 MARK = "quietcrowd"
 """Key of the description of the reports in a frame."""
+
+MECHANISM = "mechanism"
+"""Column of reports with the hash of the mechanism of each row: see `Mechanism.short_hash`."""
+
+HASH = re.compile(r"qc-[0-9a-f]{16}(-simulated)?")
+"""A cell of the column `MECHANISM`; letters first, so that no program reads it as a number."""
 
 ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"task": ("taskId",), "worker": ("performer", "workerId"), "label": ("answer",)}
@@ -53,7 +60,7 @@ def collected(data: Any, columns: Sequence[str]) -> Any:
     """Collect the wanted columns of a lazy frame; return anything else unchanged.
 
     Polars' streaming engine keeps only these and a part of the rest in memory. Missing ones are
-    ignored.
+    ignored, and columns that may contain hashes of mechanisms are wanted, too.
     """
     import narwhals as nw
 
@@ -62,6 +69,7 @@ def collected(data: Any, columns: Sequence[str]) -> Any:
         return data
     there = frame.collect_schema().names()
     wanted = [name for name in columns if name in there]
+    wanted += [name for name in there if MECHANISM in name.lower() and name not in wanted]
     return _collect(frame.select(wanted) if wanted else frame).to_native()
 
 
@@ -193,6 +201,33 @@ def mark_of(data: Any) -> dict[str, Any] | None:
     if frame.implementation.is_pyarrow():
         return mark_in(frame.to_native().schema)
     return None
+
+
+def holds_reports(data: Any) -> bool:
+    """Return whether a dataframe has a column of hashes of mechanisms.
+
+    Raises AnswerError if that column has another name, as after a merge, or the frame has a mark
+    and no such column.
+    """
+    frame = as_frame(data)
+    named = [name for name in frame.columns if MECHANISM in name.lower() and _has_hash(frame[name])]
+    if MECHANISM in named:
+        return True
+    if named:
+        raise AnswerError("answers.mechanism-column-renamed", name=named[0])
+    if mark_of(frame) is not None:
+        raise AnswerError("answers.mechanism-column-dropped")
+    return False
+
+
+def _has_hash(column: nw.Series[Any]) -> bool:
+    return any(isinstance(one, str) and HASH.fullmatch(one) for one in column.to_list())
+
+
+def check_answers(data: Any) -> None:
+    """Raise AnswerError if a dataframe contains reports, which are no answers."""
+    if holds_reports(data):
+        raise AnswerError("answers.reports-not-answers")
 
 
 def mark_in(schema: pa.Schema) -> dict[str, Any] | None:

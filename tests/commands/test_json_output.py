@@ -46,7 +46,7 @@ def test_infer_prints_what_python_finds(run, odd, method):
     found = json.loads(output)
     frame = pd.read_csv(odd, dtype=str, keep_default_na=False)
     kind = {"noise-aware": qc.NoiseAware, "dawid-skene": qc.DawidSkene, "mace": qc.MACE}[method]
-    estimate = kind().fit(frame)
+    estimate = kind().fit(frame, non_private=True)
     assert same(found["truths"], estimate.truths)
     assert same(found["workers"], estimate.workers)
     assert [row["task"] for row in found["truths"]] == LOOK_LIKE_NUMBERS
@@ -64,7 +64,7 @@ def test_numbers_have_all_their_digits(run, tmp_path):
     status, output, _ = run("infer", path, "--non-private", "--method", "mean", "--json")
     assert status == 0
     found = json.loads(output)
-    estimate = qc.Mean().fit(frame)
+    estimate = qc.Mean().fit(frame, non_private=True)
     assert same(found["truths"], estimate.truths)
     assert same(found["workers"], estimate.workers)
     assert np.allclose([row["truth"] for row in found["truths"]], numbers, rtol=0, atol=1e-8)

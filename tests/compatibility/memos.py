@@ -47,8 +47,8 @@ def memo_reports(folder: Path) -> dict[str, Any]:
     found = {}
     for name in KINDS:
         memo = Memo.open(folder / f"{name}.memo", **_scope(name), create=False)
-        frames = [memo.report(given).to_frame("pyarrow") for given in _given(name)]
-        found[name] = [plain(frame.to_pydict()) for frame in frames]
+        tables = [memo.report(given).to_frame("pyarrow") for given in _given(name)]
+        found[name] = [plain(table.drop_columns(["mechanism"]).to_pydict()) for table in tables]
     return found
 
 

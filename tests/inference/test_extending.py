@@ -111,7 +111,10 @@ def test_a_wider_range_and_a_busier_worker_change_the_units_and_not_the_errors()
     frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
     old = frame["task"].str.startswith("a")
     method = qc.Mean()
-    more, whole = method.extend(method.fit(frame[old]), frame[~old]), method.fit(frame)
+    more, whole = (
+        method.extend(method.fit(frame[old], non_private=True), frame[~old], non_private=True),
+        method.fit(frame, non_private=True),
+    )
     tables = [
         estimate.workers.set_index("worker").sort_index()[["error", "answers"]]
         for estimate in (more, whole)
@@ -123,12 +126,12 @@ def test_an_extended_estimate_can_be_extended():
     names = LABELS.answers.to_frame()["task"].unique()
     frame = LABELS.answers.to_frame()
     method = qc.WeightedVote()
-    estimate = method.fit(frame)
+    estimate = method.fit(frame, non_private=True)
     for step in range(3):
         fresh = frame[frame["task"].isin(names[:20])].assign(
             task=lambda rows, step=step: [f"{step}-{task}" for task in rows["task"]]
         )
-        estimate = method.extend(estimate, fresh)
+        estimate = method.extend(estimate, fresh, non_private=True)
         assert len(estimate.truths) == 20
     assert estimate.workers["answers"].sum() == len(frame) + 3 * len(fresh)
 
@@ -148,7 +151,7 @@ def test_newcomers_come_last_and_ids_of_another_type_match():
     frame.loc[0, "worker"] = "newcomer"
     method = qc.WeightedVote()
     start = method.fit(old)
-    more = method.extend(start, frame)
+    more = method.extend(start, frame, non_private=True)
     names = more.workers["worker"].tolist()
     assert names == [*map(str, start.workers["worker"]), "newcomer"]
 
@@ -158,17 +161,23 @@ def test_whole_numbers_of_another_width_stay_numbers(kind):
     old, new = split(LABELS.answers)
     start = qc.WeightedVote().fit(old)
     frame = new.to_frame().astype({"worker": kind})
-    more = qc.WeightedVote().extend(start, frame)
+    more = qc.WeightedVote().extend(start, frame, non_private=True)
     assert more.workers["worker"].tolist() == start.workers["worker"].tolist()
     frame.loc[0, "worker"] = 200
-    assert qc.WeightedVote().extend(start, frame).workers["worker"].iloc[-1] == 200
+    assert (
+        qc.WeightedVote().extend(start, frame, non_private=True).workers["worker"].iloc[-1] == 200
+    )
 
 
 def test_a_text_that_reads_as_a_number_is_another_worker():
     old, new = split(LABELS.answers)
     frame = new.to_frame().astype({"worker": str})
     frame.loc[0, "worker"] = "007"
-    names = qc.WeightedVote().extend(qc.WeightedVote().fit(old), frame).workers["worker"]
+    names = (
+        qc.WeightedVote()
+        .extend(qc.WeightedVote().fit(old), frame, non_private=True)
+        .workers["worker"]
+    )
     assert names.iloc[-1] == "007"
     assert "7" in names.tolist()
 
@@ -228,9 +237,9 @@ def test_one_repeated_task_among_many_is_found(place):
         Answers.from_frame(frame([f"old{i}" for i in range(3_000)]), domain)
     )
     names = [f"new{i}" for i in range(500)]
-    assert len(qc.WeightedVote().extend(start, frame(names)).truths) == 500
+    assert len(qc.WeightedVote().extend(start, frame(names), non_private=True).truths) == 500
     with pytest.raises(AnswerError, match=f"task 'old{place}' is in the earlier estimate"):
-        qc.WeightedVote().extend(start, frame([*names, f"old{place}"]))
+        qc.WeightedVote().extend(start, frame([*names, f"old{place}"]), non_private=True)
 
 
 def test_a_label_that_the_estimate_does_not_know_is_refused():
@@ -238,7 +247,7 @@ def test_a_label_that_the_estimate_does_not_know_is_refused():
     start = qc.WeightedVote().fit(old)
     with pytest.raises(AnswerError, match="domain"):
         qc.WeightedVote().extend(
-            start, pd.DataFrame({"task": ["new"], "worker": [0], "label": [9]})
+            start, pd.DataFrame({"task": ["new"], "worker": [0], "label": [9]}), non_private=True
         )
 
 

@@ -88,7 +88,7 @@ def test_a_prior_of_other_labels_or_of_numbers_is_refused():
         NoiseAware(prior={"no": 0.3, "yes": 0.3}).fit(CROWD.answers)
     numbers = pd.DataFrame({"task": [1, 2], "worker": [1, 1], "label": [1.5, 2.5]})
     with pytest.raises(ParameterError, match="prior requires labels"):
-        NoiseAware(prior={"no": 0.5}).fit(numbers)
+        NoiseAware(prior={"no": 0.5}).fit(numbers, non_private=True)
 
 
 def test_a_prior_is_taken_as_it_is_and_the_rest_is_shared():
@@ -108,7 +108,7 @@ def test_an_estimate_with_a_prior_can_be_extended():
     frame = CROWD.answers.to_frame()
     new = frame["task"].astype(int) < 12
     method = NoiseAware(prior={"no": 0.85}, max_iter=8)
-    more = method.extend(method.fit(frame[~new]), frame[new])
+    more = method.extend(method.fit(frame[~new], non_private=True), frame[new], non_private=True)
     assert len(more.truths) == 12
     assert int(more.workers["answers"].sum()) == len(frame)
 

@@ -2,7 +2,6 @@
 
 import warnings
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -77,45 +76,22 @@ def test_warnings_come_after_all_errors():
             qc.MajorityVote().fit(marked.drop(columns="label"))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("backend", ["pandas", "pyarrow"])
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
 @pytest.mark.parametrize("method", METHODS)
-def test_a_frame_of_reports_is_read_as_answers_with_a_warning(method, backend):
+def test_a_frame_of_reports_is_read_as_reports(method, backend):
     real, simulated = (reports.to_frame(backend) for reports in (REAL, SIMULATED))
+    given = {"mechanisms": [MECHANISM]}
     for call in (method.fit, method.fit_predict):
-        assert told(call, real) == [NoiseIgnoredWarning]
-        assert told(call, simulated) == [SimulatedNoiseWarning, NoiseIgnoredWarning]
-    with pytest.warns(
-        NoiseIgnoredWarning, match=f"{type(method).__name__} reads them as non-private"
-    ):
-        found = method.fit(real)
-    plain = method.fit(qc.Answers.from_frame(REAL.table.to_frame(), DOMAIN))
-    assert np.array_equal(found.estimates.truths, plain.estimates.truths)
+        assert told(call, real, **given) == [NoiseIgnoredWarning]
+        assert told(call, simulated, **given) == [SimulatedNoiseWarning, NoiseIgnoredWarning]
 
 
 def test_frames_that_are_extended_by_are_told_too():
-    start = qc.MajorityVote().fit(CROWD.answers)
+    with ignores_noise():
+        start = qc.MajorityVote().fit(REAL)
     more = REAL.to_frame()
     more["task"] += 1000
     assert told(qc.MajorityVote().extend, start, more) == [NoiseIgnoredWarning]
-
-
-def test_polars_and_frames_without_a_mark_are_plain_answers():
-    pl = pytest.importorskip("polars")
-    unmarked = REAL.to_frame()
-    unmarked.attrs.clear()
-    for frame in (REAL.to_frame("polars"), pl.from_arrow(REAL.to_frame("pyarrow")), unmarked):
-        assert told(qc.MajorityVote().fit, frame) == []
-
-
-@pytest.mark.parametrize("backend", ["pandas", "pyarrow"])
-def test_from_frame_tells_of_reports(backend):
-    assert told(qc.Answers.from_frame, REAL.to_frame(backend), DOMAIN) == [NoiseIgnoredWarning]
-    assert told(qc.Answers.from_frame, CROWD.answers.to_frame(backend), DOMAIN) == []
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with pytest.raises(AnswerError, match="outside the domain"):
-            qc.Answers.from_frame(REAL.to_frame(backend), qc.Categorical(["none"]))
 
 
 @pytest.mark.parametrize("null", [None, "category"])

@@ -77,7 +77,7 @@ def test_marked_reports_of_one_campaign_count_and_keep_their_marks():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = read(shuffled)
-    back = found.to_frame().sort_values(["task", "worker"], ignore_index=True)
+    back = found.to_frame().sort_values(["task", "worker"], ignore_index=True)[frame.columns]
     same = frame.sort_values(["task", "worker"], ignore_index=True)
     pd.testing.assert_frame_equal(back, same)
     assert found.campaign == "one"

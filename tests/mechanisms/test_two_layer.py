@@ -118,7 +118,7 @@ def test_the_flip_probability_never_leaves():
     reports = TwoLayerRandomizedResponse(domain=crowd.answers.domain, low=0.1, high=0.5).randomize(
         crowd.answers
     )
-    assert set(reports.to_frame().columns) == {"task", "worker", "label"}
+    assert set(reports.to_frame().columns) == {"task", "worker", "label", "mechanism"}
     assert reports.participation is None
     assert reports.sketches is None
     assert reports.mechanism.to_dict().keys() == {

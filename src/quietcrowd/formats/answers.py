@@ -23,6 +23,7 @@ from quietcrowd.formats.registry import (
     read_table,
     write_table,
 )
+from quietcrowd.frames import MECHANISM, holds_reports
 
 
 def read_answers(
@@ -174,8 +175,10 @@ def decimal_mark(decimal: str | None, domain: Domain) -> str | None:
 
 
 def _reject_reports(path: Path, file_format: str | None, command: str) -> None:
-    note = read_note(path, file_format)
-    if note is not None and "mechanism" in note:
+    note = read_note(path, file_format) or {}
+    names = [name for name in read_names(path, file_format) or () if MECHANISM in name.lower()]
+    hashes = names and read_table(path, tuple(names), file_format=file_format)
+    if MECHANISM in note or (names and holds_reports(hashes)):
         raise FormatError("formats.reports-not-answers", path=path, command=command)
 
 

@@ -71,7 +71,7 @@ def read_note(path: Path) -> dict[str, Any] | None:
     if not line.strip() or line.lstrip().startswith("["):
         return None
     record = _object(path, "line 1", parse_part(path, "line 1", line))
-    return record if "mechanism" in record else None
+    return record if isinstance(record.get("mechanism"), dict) else None
 
 
 def names(path: Path) -> list[str]:

@@ -17,8 +17,9 @@ from quietcrowd.exceptions import (
     MissingMechanismError,
 )
 from quietcrowd.formats.answers import holds_comparisons
+from quietcrowd.formats.kinds import find_format
 from quietcrowd.formats.registry import read_names, read_note, read_table, write_table
-from quietcrowd.frames import dictionary_codes
+from quietcrowd.frames import MECHANISM, dictionary_codes
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 from quietcrowd.mechanisms.sent_again import MARKS, Marks
 from quietcrowd.validation import one_line
@@ -266,8 +267,9 @@ def write_reports(reports: Reports, path: str | Path, *, file_format: str | None
     FormatError, FileNotFoundError
         See `write_table`.
     """
-    frame = reports.to_frame("pyarrow")
-    table = reports.table
+    frame, table = reports.to_frame("pyarrow"), reports.table
+    if find_format(Path(path), file_format).platform:  # their columns are fixed
+        frame = frame.drop_columns([MECHANISM])
     note = report_note(
         reports.mechanism,
         simulated=reports.simulated,

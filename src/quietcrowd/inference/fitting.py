@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -23,7 +24,7 @@ from quietcrowd.inference.method import TruthInference
 from quietcrowd.inference.model import HasPosterior, Model
 from quietcrowd.inference.notices import warn_about_result, warn_about_source
 from quietcrowd.inference.partition import Partition, Summary, hash_ids
-from quietcrowd.inference.reading import Observations
+from quietcrowd.inference.reading import Given, Observations
 from quietcrowd.inference.rounds.following import (
     begin_round,
     check_follows,
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from quietcrowd.answers import Answers
-    from quietcrowd.mechanisms.mechanism import Reports
+    from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 
 
 @frozen(kw_only=True, slots=False)
@@ -52,12 +53,14 @@ class FittingMethod(TruthInference):
     @overload
     def fit(
         self,
-        data: pd.DataFrame | Answers | Reports,
+        data: pd.DataFrame | Answers | Reports | list[Any],
         init: TruthEstimate[Any] | None = None,
         *,
         gold: Any = None,
         n_jobs: int | None = None,
         round: int | None = None,
+        mechanisms: Iterable[Mechanism] = (),
+        non_private: bool = False,
     ) -> TruthEstimate[pd.DataFrame]: ...
     @overload
     def fit(
@@ -68,6 +71,8 @@ class FittingMethod(TruthInference):
         gold: Any = None,
         n_jobs: int | None = None,
         round: int | None = None,
+        mechanisms: Iterable[Mechanism] = (),
+        non_private: bool = False,
     ) -> TruthEstimate[pl.DataFrame]: ...
     @overload
     def fit(
@@ -78,6 +83,8 @@ class FittingMethod(TruthInference):
         gold: Any = None,
         n_jobs: int | None = None,
         round: int | None = None,
+        mechanisms: Iterable[Mechanism] = (),
+        non_private: bool = False,
     ) -> TruthEstimate[pa.Table]: ...
 
     def fit(
@@ -88,15 +95,19 @@ class FittingMethod(TruthInference):
         gold: Any = None,
         n_jobs: int | None = None,
         round: int | None = None,  # noqa: A002
+        mechanisms: Iterable[Mechanism] = (),
+        non_private: bool = False,
     ) -> TruthEstimate[Any]:
         """Infer the truths and the workers' quality.
 
         Parameters
         ----------
-        data : Reports, Answers or dataframe
+        data : Reports, Answers, dataframe, or list of these
             A frame has columns ``task``, ``worker``, ``label``, or crowd-kit's names for them,
-            such as ``performer``; its domain is the labels that occur, or all numbers. A frame of
-            reports is read as non-private answers. NULL reports are dropped and counted in
+            such as ``performer``. A frame of `Reports.to_frame` with its column ``mechanism`` is
+            read as reports; see `reports_from_frame`. Another one needs `non_private`, and its
+            domain is the labels that occur, or all numbers; in a list, which `join_reports` joins,
+            that of the first reports or answers. NULL reports are dropped and counted in
             ``estimate.answers.dropped.null_reports``.
         init : TruthEstimate, optional
             An earlier estimate by the same method, whose state is the first one. Workers match if
@@ -109,6 +120,11 @@ class FittingMethod(TruthInference):
             number of answers justifies.
         round : int, optional
             Number of the round, for a method with ``over_time="follow"``; default: 1.
+        mechanisms : iterable of Mechanism
+            The mechanisms of a frame of reports that has lost their description, as in Polars.
+        non_private : bool
+            Whether no one randomized the labels of a frame without the column ``mechanism``, such
+            as one for crowd-kit. Reports in it would silently count as answers.
 
         Returns
         -------
@@ -119,14 +135,16 @@ class FittingMethod(TruthInference):
         ------
         AnswerError
             If the method cannot use the domain, there is no answer, the frame breaks a rule of
-            `Answers.from_frame`, a known truth is given twice, or none belongs to a task.
+            `Answers.from_frame`, a known truth is given twice, or none belongs to a task; or if a
+            frame lacks the column ``mechanism`` and `non_private` is False, or a mechanism of it is
+            unknown.
         ParameterError
             If `init` is from another kind of method or another domain.
 
         Warns
         -----
         NoiseIgnoredWarning
-            If the method has no model of the noise, or `data` is a frame of `Reports.to_frame`.
+            If the method has no model of the noise.
         SimulatedNoiseWarning
             If the reports are simulated.
         NoSignalWarning
@@ -136,20 +154,45 @@ class FittingMethod(TruthInference):
         DroppedRowsWarning
             If some known truths belong to no task of the answers.
         """
-        return self._fit(data, init, gold, n_jobs, round)
+        given = Given.of(data, mechanisms, non_private=non_private)
+        return self._fit(given, init, gold, n_jobs, round)
 
     @overload
     def fit_predict(
-        self, data: pd.DataFrame | Answers | Reports, *, gold: Any = None
+        self,
+        data: pd.DataFrame | Answers | Reports | list[Any],
+        *,
+        gold: Any = None,
+        mechanisms: Iterable[Mechanism] = (),
+        non_private: bool = False,
     ) -> pd.Series[Any]: ...
     @overload
     def fit_predict(
-        self, data: pl.DataFrame | pl.LazyFrame, *, gold: Any = None
+        self,
+        data: pl.DataFrame | pl.LazyFrame,
+        *,
+        gold: Any = None,
+        mechanisms: Iterable[Mechanism] = (),
+        non_private: bool = False,
     ) -> pl.DataFrame: ...
     @overload
-    def fit_predict(self, data: pa.Table, *, gold: Any = None) -> pa.Table: ...
+    def fit_predict(
+        self,
+        data: pa.Table,
+        *,
+        gold: Any = None,
+        mechanisms: Iterable[Mechanism] = (),
+        non_private: bool = False,
+    ) -> pa.Table: ...
 
-    def fit_predict(self, data: Any, *, gold: Any = None) -> Any:
+    def fit_predict(
+        self,
+        data: Any,
+        *,
+        gold: Any = None,
+        mechanisms: Iterable[Mechanism] = (),
+        non_private: bool = False,
+    ) -> Any:
         """Return the truths like crowd-kit; parameters as for `fit`.
 
         Returns
@@ -158,20 +201,45 @@ class FittingMethod(TruthInference):
             A Series ``agg_label``, indexed by task; for Polars and PyArrow a frame with columns
             ``task`` and ``agg_label``.
         """
-        return self._fit(data, None, gold, None).predictions()
+        given = Given.of(data, mechanisms, non_private=non_private)
+        return self._fit(given, None, gold, None).predictions()
 
     @overload
     def fit_predict_proba(
-        self, data: pd.DataFrame | Answers | Reports, *, gold: Any = None
+        self,
+        data: pd.DataFrame | Answers | Reports | list[Any],
+        *,
+        gold: Any = None,
+        mechanisms: Iterable[Mechanism] = (),
+        non_private: bool = False,
     ) -> pd.DataFrame: ...
     @overload
     def fit_predict_proba(
-        self, data: pl.DataFrame | pl.LazyFrame, *, gold: Any = None
+        self,
+        data: pl.DataFrame | pl.LazyFrame,
+        *,
+        gold: Any = None,
+        mechanisms: Iterable[Mechanism] = (),
+        non_private: bool = False,
     ) -> pl.DataFrame: ...
     @overload
-    def fit_predict_proba(self, data: pa.Table, *, gold: Any = None) -> pa.Table: ...
+    def fit_predict_proba(
+        self,
+        data: pa.Table,
+        *,
+        gold: Any = None,
+        mechanisms: Iterable[Mechanism] = (),
+        non_private: bool = False,
+    ) -> pa.Table: ...
 
-    def fit_predict_proba(self, data: Any, *, gold: Any = None) -> Any:
+    def fit_predict_proba(
+        self,
+        data: Any,
+        *,
+        gold: Any = None,
+        mechanisms: Iterable[Mechanism] = (),
+        non_private: bool = False,
+    ) -> Any:
         """Return the probability of every label like crowd-kit; parameters as for `fit`.
 
         Returns
@@ -191,10 +259,11 @@ class FittingMethod(TruthInference):
         >>> import pandas as pd
         >>> import quietcrowd as qc
         >>> votes = pd.DataFrame({"task": ["a"] * 4, "worker": [*"uvwx"], "label": [*"xyyy"]})
-        >>> qc.MajorityVote().fit_predict_proba(votes).loc["a"].to_dict()
+        >>> qc.MajorityVote().fit_predict_proba(votes, non_private=True).loc["a"].to_dict()
         {'x': 0.25, 'y': 0.75}
         """
-        estimate = self._fit(data, None, gold, None)
+        given = Given.of(data, mechanisms, non_private=non_private)
+        estimate = self._fit(given, None, gold, None)
         if not isinstance(estimate, LabelEstimate):
             raise ParameterError(
                 "inference.numbers-have-no-probabilities", type_name=type(self).__name__
@@ -203,7 +272,7 @@ class FittingMethod(TruthInference):
 
     def _fit(
         self,
-        data: Any,
+        given: Given,
         init: TruthEstimate[Any] | None,
         gold: Any,
         n_jobs: int | None,
@@ -212,7 +281,7 @@ class FittingMethod(TruthInference):
         number = None
         if self.follows_time or round is not None:
             number = round_of_fit(self, round)
-        observed = Observations.read(data, self)
+        observed = Observations.read(given.data, self, backend=given.backend)
         if init is not None:
             self._check_start(init, observed.domain)
         options = observed.answers.options is not None
@@ -243,10 +312,12 @@ class FittingMethod(TruthInference):
     def extend(
         self,
         init: TruthEstimate[Any],
-        data: pd.DataFrame | Answers | Reports,
+        data: pd.DataFrame | Answers | Reports | list[Any],
         *,
         gold: Any = None,
         round: int | None = None,
+        mechanisms: Iterable[Mechanism] = (),
+        non_private: bool = False,
     ) -> TruthEstimate[pd.DataFrame]: ...
     @overload
     def extend(
@@ -256,6 +327,8 @@ class FittingMethod(TruthInference):
         *,
         gold: Any = None,
         round: int | None = None,
+        mechanisms: Iterable[Mechanism] = (),
+        non_private: bool = False,
     ) -> TruthEstimate[pl.DataFrame]: ...
     @overload
     def extend(
@@ -265,6 +338,8 @@ class FittingMethod(TruthInference):
         *,
         gold: Any = None,
         round: int | None = None,
+        mechanisms: Iterable[Mechanism] = (),
+        non_private: bool = False,
     ) -> TruthEstimate[pa.Table]: ...
 
     def extend(
@@ -274,6 +349,8 @@ class FittingMethod(TruthInference):
         *,
         gold: Any = None,
         round: int | None = None,  # noqa: A002
+        mechanisms: Iterable[Mechanism] = (),
+        non_private: bool = False,
     ) -> TruthEstimate[Any]:
         """Infer the truths of new tasks, with the workers of an earlier estimate.
 
@@ -293,6 +370,8 @@ class FittingMethod(TruthInference):
         round : int, optional
             Number of the round, for a method with ``over_time="follow"``. It is greater than that
             of `init`; default: the next.
+        mechanisms, non_private
+            As for `fit`.
 
         Returns
         -------
@@ -315,10 +394,10 @@ class FittingMethod(TruthInference):
         --------
         >>> import quietcrowd as qc
         >>> crowd = qc.make_crowd(tasks=200, workers=20, random_state=1)
-        >>> frame = crowd.answers.to_frame()
+        >>> frame, method = crowd.answers.to_frame(), qc.WeightedVote()
         >>> new = frame["task"].isin(frame["task"].unique()[:20])
-        >>> estimate = qc.WeightedVote().fit(frame[~new])
-        >>> more = qc.WeightedVote().extend(estimate, frame[new])
+        >>> estimate = method.fit(frame[~new], non_private=True)
+        >>> more = method.extend(estimate, frame[new], non_private=True)
         >>> len(more.truths), int(more.workers["answers"].sum()) == len(frame)
         (20, True)
         """
@@ -327,7 +406,8 @@ class FittingMethod(TruthInference):
             raise ParameterError(
                 "inference.start-of-another-method", other_method=self, method=init.method
             )
-        observed = Observations.read(data, self, init.answers.domain)
+        given = Given.of(data, mechanisms, non_private=non_private)
+        observed = Observations.read(given.data, self, init.answers.domain, given.backend)
         if observed.answers.options is not None:
             raise AnswerError("inference.options-without-start")
         self._check_start(init, observed.domain)

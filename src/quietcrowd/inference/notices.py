@@ -29,8 +29,10 @@ def warn_each(found: Iterable[Warning], stacklevel: int) -> None:
 
 
 def warn_about_source(method: TruthInference, observed: Observations, stacklevel: int) -> None:
-    """Warn about the reports, or the frame of reports, that a method reads."""
-    warn_each(_source_warnings(method, observed), stacklevel + 1)
+    """Warn about the reports that a method reads."""
+    if observed.mechanism is not None:
+        found = report_warnings(method, observed.mechanism, simulated=observed.simulated)
+        warn_each(found, stacklevel + 1)
 
 
 def warn_about_result(
@@ -40,15 +42,6 @@ def warn_about_result(
     scatter = Scatter.of(result.estimates)
     found = [*signal_warnings(model, mechanism, result.tally, result.state, scatter)]
     warn_each([*found, *_convergence_warnings(model.method, result)], stacklevel + 1)
-
-
-def _source_warnings(method: TruthInference, observed: Observations) -> Iterator[Warning]:
-    if observed.mechanism is not None:
-        yield from report_warnings(method, observed.mechanism, simulated=observed.simulated)
-    elif observed.simulated:
-        yield simulated_warning()
-    if observed.marked:
-        yield NoiseIgnoredWarning("inference.reports-in-frame", type_name=type(method).__name__)
 
 
 def report_warnings(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import chain
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -22,8 +22,7 @@ from quietcrowd.frames import (
     backend_of,
     collected,
     column_of,
-    mark_of,
-    unmarked,
+    holds_reports,
     with_usual_names,
 )
 from quietcrowd.inference.method import TruthInference
@@ -31,7 +30,9 @@ from quietcrowd.inference.partition import Summary
 from quietcrowd.intake import MISSING, Intake, distinct
 from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.mechanisms.joining import join_reports
-from quietcrowd.mechanisms.mechanism import Reports
+from quietcrowd.mechanisms.mechanism import Mechanism, Reports
+from quietcrowd.mechanisms.report_frames import reports_from_frame
+from quietcrowd.mechanisms.sent_again import MARKS
 from quietcrowd.report_domains import OrNull
 
 
@@ -42,26 +43,66 @@ def domain_in(frame: Any, method: TruthInference, missing: Iterable[str] = MISSI
 
 
 @frozen(kw_only=True, eq=False)
+class Given:
+    """Data of a fit: reports, answers, or a frame of non-private answers; `backend` of results."""
+
+    data: Any
+    backend: Backend = "pandas"
+
+    @classmethod
+    def of(cls, data: Any, mechanisms: Iterable[Mechanism] = (), *, non_private: bool) -> Self:
+        """Read a frame with hashes of mechanisms as reports; see `FittingMethod.fit`."""
+        if isinstance(data, (Reports, Answers)):
+            return cls(data=data)
+        if isinstance(data, list | tuple):
+            return cls._joined([cls.of(one, mechanisms, non_private=non_private) for one in data])
+        names = (*ALIASES, *chain(*ALIASES.values()), "participation", *MARKS)
+        frame = collected(data, names)
+        if holds_reports(frame):
+            return cls(data=reports_from_frame(frame, mechanisms), backend=backend_of(frame))
+        if not non_private:
+            raise AnswerError("inference.answers-or-reports")
+        return cls(data=frame, backend=backend_of(frame))
+
+    @classmethod
+    def _joined(cls, parts: list[Self]) -> Self:
+        known = [part.data for part in parts if isinstance(part.data, Reports | Answers)]
+        if not known:
+            raise AnswerError("inference.only-frames")
+        first = known[0]
+        domain = first.domain if isinstance(first, Answers) else first.mechanism.domain
+        tables = [
+            part.data
+            if isinstance(part.data, Reports | Answers)
+            else Answers.from_frame(part.data, domain)
+            for part in parts
+        ]
+        return cls(data=join_reports(*tables), backend=parts[0].backend)
+
+
+@frozen(kw_only=True, eq=False)
 class Observations:
     """Answers, or reports read as answers; NULL reports are dropped and counted.
 
-    `domain` is that of the truths, and `simulated` that of the reports or of a frame. A frame that
-    is `marked` as reports is read as answers nevertheless.
+    `domain` is that of the truths.
     """
 
     answers: Answers
     domain: Domain
     mechanism: Any = None
     simulated: bool = False
-    marked: bool = False
     participation: npt.NDArray[np.float64] | None = None
     backend: Backend = "pandas"
 
     @classmethod
-    def read(cls, data: Any, method: TruthInference, domain: Domain | None = None) -> Observations:
+    def read(
+        cls,
+        data: Any,
+        method: TruthInference,
+        domain: Domain | None = None,
+        backend: Backend = "pandas",
+    ) -> Observations:
         """Read data for a method; `domain` is that of a frame's labels, by default found."""
-        if isinstance(data, list | tuple) and any(isinstance(one, Reports) for one in data):
-            data = join_reports(*data)
         if isinstance(data, Reports):
             if len(data.mechanisms) > 1 and not method.reads_mixed:
                 raise AnswerError("inference.mixture-unsupported", type_name=type(method).__name__)
@@ -73,23 +114,15 @@ class Observations:
             observed = cls._of_reports(data, truths)
         elif isinstance(data, Answers):
             observed = cls(answers=data, domain=data.domain)
+        elif domain is None:
+            answers = Answers.from_frame(data, domain_in(data, method), advice="frame")
+            observed = cls(answers=answers, domain=answers.domain)
         else:
-            data = collected(data, [*ALIASES, *chain(*ALIASES.values())])
-            frame, mark = unmarked(data), mark_of(data)
-            if domain is None:
-                answers = Answers.from_frame(frame, domain_in(frame, method), advice="frame")
-            else:
-                answers = Answers.from_frame(frame, domain, advice="reports")
-            observed = cls(
-                answers=answers,
-                domain=answers.domain,
-                simulated=mark is not None and bool(mark.get("simulated")),
-                marked=mark is not None,
-                backend=backend_of(data),
-            )
+            answers = Answers.from_frame(data, domain, advice="reports")
+            observed = cls(answers=answers, domain=domain)
         if not observed.answers.values.size:
             raise AnswerError("inference.no-answer")
-        return observed
+        return evolve(observed, backend=backend)
 
     @classmethod
     def _of_reports(cls, reports: Reports, truths: Domain) -> Observations:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import chain
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, FiniteDomain, NumericDomain
 from quietcrowd.exceptions import FormatError, ParameterError
-from quietcrowd.frames import ALIASES, collected, unmarked
 from quietcrowd.inference.estimate import TruthEstimate
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.labels.dawid_skene import DawidSkene
@@ -25,7 +23,7 @@ from quietcrowd.inference.numbers.kdem import KDEm
 from quietcrowd.inference.numbers.losses import CATD, CRH
 from quietcrowd.inference.numbers.moon import MOON
 from quietcrowd.inference.numbers.ratio_mean import RatioMean
-from quietcrowd.inference.reading import domain_in
+from quietcrowd.inference.reading import Given, domain_in
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 from quietcrowd.validation import find_described
 
@@ -126,19 +124,41 @@ def usual_method(domain: Domain, mechanism: Mechanism | None = None) -> str:
 
 @overload
 def fit(
-    data: pd.DataFrame | Answers | Reports, *, gold: Any = None, n_jobs: int | None = None
+    data: pd.DataFrame | Answers | Reports | list[Any],
+    *,
+    gold: Any = None,
+    n_jobs: int | None = None,
+    mechanisms: Iterable[Mechanism] = (),
+    non_private: bool = False,
 ) -> TruthEstimate[pd.DataFrame]: ...
 @overload
 def fit(
-    data: pl.DataFrame | pl.LazyFrame, *, gold: Any = None, n_jobs: int | None = None
+    data: pl.DataFrame | pl.LazyFrame,
+    *,
+    gold: Any = None,
+    n_jobs: int | None = None,
+    mechanisms: Iterable[Mechanism] = (),
+    non_private: bool = False,
 ) -> TruthEstimate[pl.DataFrame]: ...
 @overload
 def fit(
-    data: pa.Table, *, gold: Any = None, n_jobs: int | None = None
+    data: pa.Table,
+    *,
+    gold: Any = None,
+    n_jobs: int | None = None,
+    mechanisms: Iterable[Mechanism] = (),
+    non_private: bool = False,
 ) -> TruthEstimate[pa.Table]: ...
 
 
-def fit(data: Any, *, gold: Any = None, n_jobs: int | None = None) -> TruthEstimate[Any]:
+def fit(
+    data: Any,
+    *,
+    gold: Any = None,
+    n_jobs: int | None = None,
+    mechanisms: Iterable[Mechanism] = (),
+    non_private: bool = False,
+) -> TruthEstimate[Any]:
     """Infer the truths and the workers' quality by the default method for the data.
 
     That is `NoiseAware` for labels, and for reports whose noise it models: of all methods it has
@@ -153,20 +173,19 @@ def fit(data: Any, *, gold: Any = None, n_jobs: int | None = None) -> TruthEstim
     --------
     >>> import pandas as pd
     >>> votes = pd.DataFrame({"task": [*"aaa"], "worker": [*"uvw"], "label": ["no", "yes", "yes"]})
-    >>> estimate = fit(votes)
+    >>> estimate = fit(votes, non_private=True)
     >>> estimate.method.name, estimate.truths["truth"].tolist()
     ('noise-aware', ['yes'])
     """
-    if not isinstance(data, (Reports, Answers)):
-        data = collected(data, [*ALIASES, *chain(*ALIASES.values())])
-    method: FittingMethod = METHODS[usual_method_of(data)]()
-    return method.fit(data, gold=gold, n_jobs=n_jobs)
+    given = Given.of(data, mechanisms, non_private=non_private)
+    method: FittingMethod = METHODS[usual_method_of(given.data)]()
+    return method._fit(given, None, gold, n_jobs)
 
 
 def usual_method_of(data: Any) -> str:
-    """Return the name of the default method for reports, answers or a frame; see `usual_method`."""
+    """Return the name of the default method for reports, answers or a frame of answers."""
     if isinstance(data, Reports):
         return usual_method(data.table.domain, data.mechanism)
     if isinstance(data, Answers):
         return usual_method(data.domain)
-    return usual_method(domain_in(unmarked(data), NoiseAware()))
+    return usual_method(domain_in(data, NoiseAware()))

@@ -16,6 +16,7 @@ from quietcrowd.mechanisms.memo import Memo
 from quietcrowd.mechanisms.mixture import Mixture, NonPrivate
 from quietcrowd.mechanisms.optimal_mechanism import OptimalMechanism
 from quietcrowd.mechanisms.randomized_response import RandomizedResponse
+from quietcrowd.mechanisms.report_frames import reports_from_frame
 from quietcrowd.mechanisms.subset_selection import SubsetSelection
 from quietcrowd.mechanisms.two_layer import TwoLayerRandomizedResponse
 
@@ -35,4 +36,5 @@ __all__ = [
     "SubsetSelection",
     "TwoLayerRandomizedResponse",
     "join_reports",
+    "reports_from_frame",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from abc import ABC, abstractmethod
@@ -25,6 +26,7 @@ from quietcrowd.exceptions import (
     RemovedMechanismError,
 )
 from quietcrowd.frames import (
+    MECHANISM,
     Backend,
     dictionary_codes,
     positions_by_text,
@@ -221,6 +223,23 @@ class Mechanism(ABC):
             "every_task": self.every_task,
             "shared": None if self.independent_reports else self.to_dict(),
         }
+
+    @cached_property
+    def short_hash(self) -> str:
+        """Hash of the description, in the column ``mechanism`` of frames and files of reports.
+
+        It is ``qc-`` and the first 64 bits of SHA-256 of the canonical JSON. Two of a million
+        mechanisms have equal hashes with probability 3e-8.
+        """
+        text = json.dumps(self._described(), sort_keys=True, separators=(",", ":"))
+        return f"qc-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+    def _described(self) -> dict[str, Any]:
+        kind = type(self)
+        named = _REGISTRY.get(getattr(kind, "name", ""))
+        if named is kind or self.options is not None:
+            return self.to_dict()
+        return {"mechanism": kind.__name__}  # an unregistered class: no file can be read with it
 
     @cached_property
     def report_distribution(self) -> ReportDistribution | None:
@@ -769,14 +788,16 @@ class Reports:
     def to_frame(self, backend: Backend = "pandas") -> Any:
         """Return all that left the devices as a dataframe, in an order that depends on ids only.
 
-        Columns are ``task``, ``worker``, ``label``, ``participation`` if that is released, and
-        ``again`` and ``campaign`` if reports are marked as sent again. With sketches they are
-        ``worker``, ``coordinate`` and ``number``.
+        Columns are ``task``, ``worker``, ``label``, ``participation`` if that is released,
+        ``again`` and ``campaign`` if reports are marked as sent again, and ``mechanism``. With
+        sketches they are ``worker``, ``coordinate``, ``number`` and ``mechanism``.
 
-        A JSON text under the key ``quietcrowd``, in ``attrs`` of pandas or the metadata of an Arrow
-        schema, marks the frame as reports and describes the mechanism. `write_table` and Parquet
-        files of these libraries preserve it; polars, and a conversion from Arrow to pandas, drop
-        it. Functions that would read such a frame as non-private answers warn.
+        The column ``mechanism`` has the `Mechanism.short_hash` of each row, and ends in
+        ``-simulated`` for simulated reports. Functions that need answers reject it. A JSON text
+        under the key ``quietcrowd``, in ``attrs`` of pandas or the metadata of an Arrow schema,
+        describes the mechanism. `write_table` and Parquet files of these libraries preserve it;
+        Polars, CSV, and a conversion from Arrow to pandas, drop it; see
+        `reports_from_frame`.
 
         Parameters
         ----------
@@ -786,15 +807,12 @@ class Reports:
         if self.sketches is not None:
             workers, length = self.sketches.shape
             who = np.repeat(np.arange(workers), length)
-            return to_native(
-                {
-                    "worker": self.table.workers.take(pa.array(who)),
-                    "coordinate": pa.array(np.tile(np.arange(length, dtype=np.int32), workers)),
-                    "number": pa.array(self.sketches.reshape(-1)),
-                },
-                backend,
-                self._mark(),
-            )
+            sent = {
+                "worker": self.table.workers.take(pa.array(who)),
+                "coordinate": pa.array(np.tile(np.arange(length, dtype=np.int32), workers)),
+                "number": pa.array(self.sketches.reshape(-1)),
+            }
+            return to_native(sent | self._hashes(len(who)), backend, self._mark())
         table = self.table.to_frame("pyarrow")
         if self.participation is not None:
             table = table.append_column("participation", pa.array(self.participation))
@@ -802,16 +820,15 @@ class Reports:
             table = table.append_column("again", pa.array(self.again))
             campaigns = pa.array([self.campaign] * len(table), pa.string())
             table = table.append_column("campaign", campaigns)
-        return to_native({name: table[name] for name in table.column_names}, backend, self._mark())
+        columns = {name: table[name] for name in table.column_names}
+        return to_native(columns | self._hashes(len(table)), backend, self._mark())
+
+    def _hashes(self, rows: int) -> dict[str, pa.Array]:
+        text = self.mechanism.short_hash + "-simulated" * self.simulated
+        return {MECHANISM: pa.repeat(text, rows)}
 
     def _mark(self) -> str:
-        mechanism = self.mechanism
-        kind = type(mechanism)
-        named = _REGISTRY.get(getattr(kind, "name", ""))
-        if named is kind or mechanism.options is not None:
-            described = mechanism.to_dict()
-        else:  # an unregistered class: no file can be read with it
-            described = {"mechanism": kind.__name__}
+        described = self.mechanism._described()
         return json.dumps({"mechanism": described, "simulated": self.simulated})
 
 

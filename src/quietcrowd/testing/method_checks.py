@@ -64,7 +64,7 @@ def fit(method: AnyMethod, data: Any, **options: Any) -> TruthEstimate[Any]:
     """Fit without the warnings about noise."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", QuietcrowdWarning)
-        return method.fit(data, **options)
+        return method.fit(data, **options, non_private=True)
 
 
 def extend(method: AnyMethod, start: TruthEstimate[Any], data: Any) -> TruthEstimate[Any]:
@@ -155,7 +155,7 @@ def check_libraries(method: AnyMethod, answers: Answers, *, numbers: bool = Fals
         )
         assert type(estimate.workers) is type(other)
         assert_estimates_equal(expected, estimate)
-    series = method.fit_predict(frame)
+    series = method.fit_predict(frame, non_private=True)
     assert series.name == "agg_label"
     assert series.index.name == "task"
     assert len(series) == frame["task"].nunique()
@@ -250,7 +250,7 @@ def _check_gold_partitions(
 def check_empty(method: AnyMethod) -> None:
     """Check that an empty frame is an error."""
     try:
-        method.fit(pd.DataFrame({"task": [], "worker": [], "label": []}))
+        method.fit(pd.DataFrame({"task": [], "worker": [], "label": []}), non_private=True)
     except AnswerError:
         return
     raise AssertionError("an empty frame must raise an AnswerError")

@@ -45,7 +45,7 @@ def noisy(answers, epsilon, seed=1, **options):
 
 def judged(method, data, **options):
     """Return the columns of the workers, in the order of their ids."""
-    workers = method.fit(data, **options).workers_as("pandas")
+    workers = method.fit(data, **options, non_private=True).workers_as("pandas")
     return workers.set_index("worker").sort_index()[COLUMNS]
 
 
@@ -156,7 +156,7 @@ def test_neither_threads_nor_more_tasks_in_a_second_step_change_much_or_a_bit():
     whole = judged(method, answers, n_jobs=1)
     pd.testing.assert_frame_equal(whole, judged(method, answers, n_jobs=3), check_exact=True)
     frame = answers.to_frame()
-    first = method.fit(frame[frame["task"] < 300])
-    more = method.extend(first, frame[frame["task"] >= 300]).workers_as("pandas")
+    first = method.fit(frame[frame["task"] < 300], non_private=True)
+    more = method.extend(first, frame[frame["task"] >= 300], non_private=True).workers_as("pandas")
     more = more.set_index("worker").sort_index()[COLUMNS]
     assert abs(more - whole).max(axis=None) < 0.02

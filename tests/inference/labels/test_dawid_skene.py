@@ -144,11 +144,13 @@ def test_one_step_by_hand():
     """Two tasks: the votes on the first are 2 to 1, on the second 1 to 0."""
     rows = [(1, "u", 0), (1, "v", 0), (1, "w", 1), (2, "u", 1)]
     frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
-    estimate = DawidSkene(smoothing=1, trust=2, class_smoothing=1, max_iter=1, tol=0).fit(frame)
+    estimate = DawidSkene(smoothing=1, trust=2, class_smoothing=1, max_iter=1, tol=0).fit(
+        frame, non_private=True
+    )
     u = [[(2 / 3 + 3) / (2 / 3 + 4), 1 / (2 / 3 + 4)], [4 / 3 / (4 / 3 + 4), 4 / (4 / 3 + 4)]]
     np.testing.assert_allclose(estimate.state.confusion[0], u, atol=1e-9)
     np.testing.assert_allclose(estimate.state.priors, [(2 / 3 + 1) / 4, (4 / 3 + 1) / 4])
-    coin = DawidSkene(one_coin=True, smoothing=1, trust=2, max_iter=1).fit(frame)
+    coin = DawidSkene(one_coin=True, smoothing=1, trust=2, max_iter=1).fit(frame, non_private=True)
     accuracy = coin.state.confusion[:, 0, 0]
     np.testing.assert_allclose(accuracy, [(5 / 3 + 3) / 6, (2 / 3 + 3) / 5, (1 / 3 + 3) / 5])
 
@@ -224,7 +226,11 @@ def test_a_worker_who_always_inverts_is_evidence():
     ]
     frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
     for one_coin in (False, True):
-        truths = DawidSkene(one_coin=one_coin).fit(frame).truths.set_index("task")["truth"]
+        truths = (
+            DawidSkene(one_coin=one_coin)
+            .fit(frame, non_private=True)
+            .truths.set_index("task")["truth"]
+        )
         assert (truths == truths.index % 2).all()
 
 
@@ -263,7 +269,7 @@ def test_degenerate_answers(method, rows):
     frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
     votes = MajorityVote().fit(Answers.from_frame(frame, ABC))
     for data in (frame, Answers.from_frame(frame, ABC)):  # the first has what occurs as labels
-        estimate = method.fit(data)
+        estimate = method.fit(data, non_private=True)
         assert np.isfinite(estimate.history).all()
         assert estimate.truths["confidence"].between(0, 1).all()
         assert estimate.truths["truth"].tolist() == votes.truths["truth"].tolist()

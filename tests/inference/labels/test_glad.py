@@ -181,7 +181,7 @@ def test_a_task_that_workers_agree_on_is_easier():
     rows = [(task, worker, "a") for task in range(5) for worker in range(6)]
     rows += [("split", worker, "ab"[worker % 2]) for worker in range(6)]
     frame = pd.DataFrame(rows, columns=["task", "worker", "label"]).astype(str)
-    truths = GLAD().fit(frame).truths.set_index("task")
+    truths = GLAD().fit(frame, non_private=True).truths.set_index("task")
     assert list(truths.columns) == ["truth", "confidence", "answers", "tied", "easiness"]
     assert (truths["easiness"].drop("split") > 2 * truths["easiness"]["split"]).all()
     assert truths["easiness"].between(np.exp(-4), np.exp(6)).all()
@@ -199,7 +199,7 @@ def test_a_worker_who_always_errs_is_evidence():
     rows = [(t, w, t % 2) for t in range(40) for w in "uv"] + [
         (t, "x", 1 - t % 2) for t in range(50)
     ]
-    estimate = GLAD().fit(pd.DataFrame(rows, columns=["task", "worker", "label"]))
+    estimate = GLAD().fit(pd.DataFrame(rows, columns=["task", "worker", "label"]), non_private=True)
     truths = estimate.truths.set_index("task")["truth"]
     assert (truths == truths.index % 2).all()
     names = estimate.answers.workers.to_pylist()
@@ -222,7 +222,7 @@ def test_degenerate_answers(rows):
     frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
     votes = MajorityVote().fit(Answers.from_frame(frame, ABC))
     for data in (frame, Answers.from_frame(frame, ABC)):  # the first has what occurs as labels
-        estimate = GLAD().fit(data)
+        estimate = GLAD().fit(data, non_private=True)
         assert np.isfinite(estimate.history).all()
         assert np.diff(estimate.history).min() > -1e-9
         assert estimate.truths["confidence"].between(0, 1).all()

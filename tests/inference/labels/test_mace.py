@@ -32,26 +32,26 @@ def crowd():
 
 def test_a_crowd_drawn_from_the_model_is_found_again(crowd):
     frame, truths, competence, spam = crowd
-    estimate = MACE().fit(frame)
+    estimate = MACE().fit(frame, non_private=True)
     workers = estimate.answers.workers.to_pylist()
     # Of 500 answers of a worker a rate has a standard deviation of at most .023: 6 of them.
     assert np.abs(estimate.state.competence - competence[workers]).max() < 0.14
     given = (1 - competence[:, np.newaxis]) * spam
     assert np.abs(estimate.state.spam - given[workers]).max() < 0.14
     assert np.corrcoef(estimate.state.competence, competence[workers])[0, 1] > 0.98
-    vote = qc.error_rate(qc.MajorityVote().fit(frame), truths)
+    vote = qc.error_rate(qc.MajorityVote().fit(frame, non_private=True), truths)
     assert qc.error_rate(estimate, truths) < 0.7 * vote
 
 
 def test_the_probabilities_of_a_worker_sum_to_one(crowd):
-    state = MACE().fit(crowd[0]).state
+    state = MACE().fit(crowd[0], non_private=True).state
     assert state.spam.sum(axis=1) + state.competence == pytest.approx(1, abs=1e-6)
     assert (state.competence > 0).all()
     assert state.confusion.sum(axis=2) == pytest.approx(1, abs=1e-6)
 
 
 def test_the_objective_cannot_fall(crowd):
-    history = MACE(tol=0, max_iter=60).fit(crowd[0]).history
+    history = MACE(tol=0, max_iter=60).fit(crowd[0], non_private=True).history
     assert np.diff(history).min() > -1e-9
 
 
@@ -84,7 +84,7 @@ def by_hand(frame, n_iter, smoothing, trust):
 def test_it_is_its_equations():
     frame = drawn(tasks=60, workers=12, answers=5, seed=3)[0]
     posterior, competence, spam = by_hand(frame, 7, 0.4, 1.5)
-    estimate = MACE(max_iter=7, tol=0, smoothing=0.4, trust=1.5).fit(frame)
+    estimate = MACE(max_iter=7, tol=0, smoothing=0.4, trust=1.5).fit(frame, non_private=True)
     order = estimate.answers.workers.to_pylist()
     assert estimate.state.competence == pytest.approx(competence[order], abs=1e-6)
     assert estimate.state.spam == pytest.approx(spam[order], abs=1e-6)
@@ -94,7 +94,7 @@ def test_it_is_its_equations():
 def test_who_always_says_the_same_is_no_evidence():
     frame = drawn(tasks=300, workers=12, answers=5, seed=2)[0]
     same = pd.DataFrame({"task": range(300), "worker": 99, "label": "a"})
-    estimate = MACE().fit(pd.concat([frame, same]))
+    estimate = MACE().fit(pd.concat([frame, same]), non_private=True)
     place = estimate.answers.workers.to_pylist().index(99)
     # It copies what it knows, or spams "a": of the other labels it gives none.
     assert estimate.state.competence[place] < 0.1
@@ -109,7 +109,7 @@ def test_bad_parameters(parameters):
 
 def test_one_label_tells_nothing_of_competence():
     frame = pd.DataFrame({"task": [1, 2], "worker": [1, 1], "label": ["a", "a"]})
-    estimate = MACE().fit(frame)
+    estimate = MACE().fit(frame, non_private=True)
     assert estimate.truths["truth"].tolist() == ["a", "a"]
     assert np.isnan(estimate.state.competence).all()
 
@@ -118,4 +118,4 @@ def test_too_many_workers_and_labels_name_the_way_out():
     count = 520
     frame = pd.DataFrame({"task": 1, "worker": range(count), "label": range(count)})
     with pytest.raises(ParameterError, match="Use WeightedVote"):
-        MACE().fit(frame)
+        MACE().fit(frame, non_private=True)

@@ -63,12 +63,12 @@ def test_dawid_skene_multiplies_what_the_confusions_say():
 
 
 def test_frames_of_probabilities_are_of_the_library_that_came_in():
-    expected = qc.WeightedVote().fit_predict_proba(FEW_FRAME)
-    polars = qc.WeightedVote().fit_predict_proba(pl.from_pandas(FEW_FRAME))
+    expected = qc.WeightedVote().fit_predict_proba(FEW_FRAME, non_private=True)
+    polars = qc.WeightedVote().fit_predict_proba(pl.from_pandas(FEW_FRAME), non_private=True)
     assert isinstance(polars, pl.DataFrame)
     assert polars.columns == ["task", "a", "b", "c"]
     assert np.array_equal(polars.drop("task").to_numpy(), expected.to_numpy())
-    table = qc.WeightedVote().fit_predict_proba(pa.Table.from_pandas(FEW_FRAME))
+    table = qc.WeightedVote().fit_predict_proba(pa.Table.from_pandas(FEW_FRAME), non_private=True)
     assert isinstance(table, pa.Table)
 
 
@@ -79,7 +79,7 @@ def test_frames_of_probabilities_are_of_the_library_that_came_in():
 def test_methods_without_probabilities_say_so(method, message):
     numbers = FEW_FRAME.assign(label=FEW_FRAME["task"] % 3)
     with pytest.raises(ParameterError, match=message):
-        method.fit_predict_proba(numbers)
+        method.fit_predict_proba(numbers, non_private=True)
 
 
 CROWD = qc.make_crowd(tasks=2_000, workers=40, answers_per_task=10, random_state=6)
@@ -181,7 +181,7 @@ def test_a_warm_start_of_another_method_is_refused():
 )
 def test_bad_data(data, message):
     with pytest.raises(AnswerError, match=message):
-        MajorityVote().fit(data)
+        MajorityVote().fit(data, non_private=True)
 
 
 @pytest.mark.parametrize(
@@ -196,10 +196,10 @@ def test_bad_data(data, message):
 def test_labels_that_are_spelt_alike_are_told(labels, told):
     frame = pd.DataFrame({"task": range(len(labels)), "worker": "w", "label": labels})
     if told is None:
-        qc.MajorityVote().fit(frame)
+        qc.MajorityVote().fit(frame, non_private=True)
         return
     with pytest.warns(SimilarLabelsWarning, match=told):
-        estimate = qc.NoiseAware().fit(frame)
+        estimate = qc.NoiseAware().fit(frame, non_private=True)
     assert set(estimate.truths["truth"]) <= set(labels)
     qc.NoiseAware().fit(qc.Answers.from_frame(frame, qc.Categorical(sorted(set(labels)))))
 
@@ -215,7 +215,7 @@ def test_numbers_need_another_method():
 
 def test_fit_predict_is_what_crowd_kit_returns():
     frame = pd.DataFrame({"task": ["t"] * 3, "worker": list("uvw"), "label": ["x", "y", "x"]})
-    series = MajorityVote().fit_predict(frame)
+    series = MajorityVote().fit_predict(frame, non_private=True)
     expected = pd.Series(["x"], index=pd.Index(["t"], name="task"), name="agg_label")
     pd.testing.assert_series_equal(series, expected)
 
@@ -256,8 +256,13 @@ def test_known_truths_stay_in_what_is_predicted():
     votes = pd.DataFrame({"task": [*"aab"], "worker": [*"uvu"], "label": [*"xxy"]})
     for method in (qc.MajorityVote(), qc.DawidSkene(), qc.MACE()):
         gold = pd.Series({"a": "y"})
-        assert method.fit_predict(data=votes, gold=gold).to_dict() == {"a": "y", "b": "y"}
-        assert method.fit_predict_proba(data=votes, gold=gold).loc["a"].to_dict() == {
+        assert method.fit_predict(data=votes, gold=gold, non_private=True).to_dict() == {
+            "a": "y",
+            "b": "y",
+        }
+        assert method.fit_predict_proba(data=votes, gold=gold, non_private=True).loc[
+            "a"
+        ].to_dict() == {
             "x": 0.0,
             "y": 1.0,
         }
@@ -266,4 +271,4 @@ def test_known_truths_stay_in_what_is_predicted():
 def test_known_truths_in_place_of_a_start_say_where_they_go():
     votes = pd.DataFrame({"task": [*"aab"], "worker": [*"uvu"], "label": [*"xxy"]})
     with pytest.raises(ParameterError, match=r"got Series. Pass known truths as gold="):
-        qc.DawidSkene().fit(votes, pd.Series({"a": "y"}))
+        qc.DawidSkene().fit(votes, pd.Series({"a": "y"}), non_private=True)

@@ -92,7 +92,7 @@ def test_a_worker_alone_on_a_task_does_not_capture_it():
     ]
     rows += [(task, "alone", 3.0) for task in range(1, 6)]
     frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
-    estimate = WeightedMean(floor=0.05).fit(frame)
+    estimate = WeightedMean(floor=0.05).fit(frame, non_private=True)
     assert estimate.weight.max() < 0.9
     assert np.isfinite(estimate.estimates.truths).all()
 
@@ -113,8 +113,8 @@ def test_any_unit_of_measurement(method, unit):
     frame = pd.DataFrame(
         {"task": [0, 0, 0, 1, 1], "worker": [0, 1, 2, 0, 1], "label": [1.0, 2.0, 6.0, 3.0, 4.0]}
     )
-    plain = method.fit(frame)
-    scaled = method.fit(frame.assign(label=frame["label"] * unit))
+    plain = method.fit(frame, non_private=True)
+    scaled = method.fit(frame.assign(label=frame["label"] * unit), non_private=True)
     assert scaled.estimates.truths / unit == pytest.approx(plain.estimates.truths, rel=1e-9)
     assert scaled.error / unit == pytest.approx(plain.error, rel=1e-6)
 
@@ -178,8 +178,8 @@ def test_a_floor_is_a_share(floor):
 def test_text_is_no_number():
     frame = pd.DataFrame({"task": ["a"], "worker": ["u"], "label": ["many"]})
     with pytest.raises(AnswerError, match="row 0, column 'label': 'many' is not a number"):
-        Mean().fit(frame)
-    assert Mean().fit_predict(frame.assign(label="2.5")).tolist() == [2.5]
+        Mean().fit(frame, non_private=True)
+    assert Mean().fit_predict(frame.assign(label="2.5"), non_private=True).tolist() == [2.5]
 
 
 def test_a_start_from_other_workers():
@@ -209,4 +209,4 @@ def test_numbers_too_near_each_other_for_floats_are_an_error():
     """`NoiseAware` gave NaN without a word where the range was 1e-320."""
     frame = pd.DataFrame({"task": [*"aa"], "worker": [*"uv"], "label": [1e-320, 4e-320]})
     with pytest.raises(AnswerError, match="too close to each other for floats"):
-        Mean().fit(frame)
+        Mean().fit(frame, non_private=True)

@@ -83,11 +83,11 @@ def test_an_outlier_counts_neither_for_the_truth_nor_for_its_worker():
     clean = GTM().fit(
         Answers.from_frame(frame.drop(4), Interval(low=-9, high=1e7), workers=range(9))
     )
-    spoilt = GTM().fit(broken)
+    spoilt = GTM().fit(broken, non_private=True)
     assert spoilt.estimates.truths == pytest.approx(clean.estimates.truths, abs=1e-3)
     assert spoilt.state.variance == pytest.approx(clean.state.variance, rel=1e-3)
     assert spoilt.error[4] > 1e4, "the error that is reported is that of all answers"
-    with_outlier = GTM(outliers=1e12).fit(broken)
+    with_outlier = GTM(outliers=1e12).fit(broken, non_private=True)
     assert abs(with_outlier.estimates.truths[0]) > 100
 
 
@@ -96,13 +96,13 @@ def test_a_worker_of_one_answer_does_not_capture_its_task():
     rows = [(task, f"w{i}", rng.normal(5, 1)) for task in range(20) for i in range(6)]
     lone = np.mean([row[2] for row in rows if row[0] == 0]) + 0.01
     frame = pd.DataFrame([*rows, (0, "lone", lone)], columns=["task", "worker", "label"])
-    quality = GTM().fit(frame).workers.set_index("worker")["weight"]
+    quality = GTM().fit(frame, non_private=True).workers.set_index("worker")["weight"]
     assert quality["lone"] < 2 * quality.drop("lone").median()
 
 
 def test_degenerate_tables():
     def fit(rows):
-        return GTM().fit(pd.DataFrame(rows, columns=["task", "worker", "label"]))
+        return GTM().fit(pd.DataFrame(rows, columns=["task", "worker", "label"]), non_private=True)
 
     assert fit([("a", "u", 3.0)]).estimates.truths.tolist() == [3.0]
     one_worker = fit([(task, "u", float(task)) for task in range(5)])

@@ -106,7 +106,7 @@ def test_iterations_are_those_of_dense_matrices(frame, n_iter, known):
     reliability, history = dense.run(n_iter)
     gold = pd.DataFrame({"task": list(known), "label": list(known.values())}) if known else None
     method = KDEm(truth="mean", max_iter=n_iter, tol=0.0)
-    estimate = method.fit(frame, gold=gold)
+    estimate = method.fit(frame, gold=gold, non_private=True)
     assert estimate.n_iter == n_iter
     assert estimate.history == pytest.approx(history, abs=1e-10)
     quality = pd.Series(estimate.weight, index=estimate.workers["worker"])
@@ -131,7 +131,7 @@ def test_modes_are_where_the_density_no_longer_rises():
 
 def test_two_claims():
     # The bandwidth is 1 and the kernels of both overlap in exp(-2).
-    estimate = KDEm(max_iter=1).fit(one_task(3.0, 5.0))
+    estimate = KDEm(max_iter=1).fit(one_task(3.0, 5.0), non_private=True)
     residual = (1 - np.exp(-2)) / 2
     assert estimate.history == pytest.approx([-np.log(2) * residual / 2], abs=1e-14)
     assert estimate.estimates.truths.tolist() == [4.0]
@@ -140,7 +140,7 @@ def test_two_claims():
 
 def test_claims_of_which_most_are_equal():
     # There is no deviation: kernels of different claims do not overlap.
-    estimate = KDEm(max_iter=1).fit(one_task(0.0, 0.0, 3.0))
+    estimate = KDEm(max_iter=1).fit(one_task(0.0, 0.0, 3.0), non_private=True)
     losses = np.array([2, 2, 8]) / 9 / 3
     shares = losses / losses.sum()
     assert estimate.history == pytest.approx([losses @ np.log(shares) / 3], abs=1e-14)
@@ -150,7 +150,7 @@ def test_claims_of_which_most_are_equal():
 
 def test_a_known_truth_is_a_single_kernel():
     gold = pd.DataFrame({"task": [0], "label": [4.0]})
-    estimate = KDEm(max_iter=1).fit(one_task(3.0, 5.0), gold=gold)
+    estimate = KDEm(max_iter=1).fit(one_task(3.0, 5.0), gold=gold, non_private=True)
     residual = 2 * (1 - np.exp(-1 / 2))
     assert estimate.history == pytest.approx([-np.log(2) * residual / 2], abs=1e-14)
     assert estimate.truths["truth"].tolist() == [4.0]
@@ -161,7 +161,7 @@ def test_a_known_truth_is_a_single_kernel():
 def test_known_truths_tell_who_is_right():
     rows = [(task, worker, float(task + worker // 3)) for task in range(6) for worker in range(6)]
     gold = pd.DataFrame({"task": range(5), "label": np.arange(5.0)})
-    estimate = KDEm().fit(frame_of(*rows), gold=gold)
+    estimate = KDEm().fit(frame_of(*rows), gold=gold, non_private=True)
     assert estimate.weight[:3].min() > 2 * estimate.weight[3:].max()
     assert estimate.estimates.truths[5] < 5.1
 
@@ -169,25 +169,31 @@ def test_known_truths_tell_who_is_right():
 @pytest.mark.parametrize("outlier", [30.0, 300.0, 3e5])
 def test_a_mode_ignores_an_outlier(outlier):
     claims = [4.1, 4.5, 4.7, 4.9, 5.0, 5.2, 5.3, 5.8]
-    with_it = KDEm().fit(one_task(*claims, outlier)).estimates.truths[0]
-    far_off = KDEm().fit(one_task(*claims, 1e4)).estimates.truths[0]
+    with_it = KDEm().fit(one_task(*claims, outlier), non_private=True).estimates.truths[0]
+    far_off = KDEm().fit(one_task(*claims, 1e4), non_private=True).estimates.truths[0]
     assert with_it == pytest.approx(far_off, abs=1e-9)
     assert 4.7 < with_it < 5.3
-    assert KDEm(truth="mean").fit(one_task(*claims, outlier)).estimates.truths[0] > 6
+    assert (
+        KDEm(truth="mean").fit(one_task(*claims, outlier), non_private=True).estimates.truths[0] > 6
+    )
 
 
 def test_a_worker_who_is_always_far_off_counts_less():
     rng = np.random.default_rng(0)
     rows = [(task, worker, rng.normal(task, 1.0)) for task in range(30) for worker in range(8)]
     rows += [(task, 8, task + 40.0) for task in range(30)]
-    estimate = KDEm().fit(frame_of(*rows))
+    estimate = KDEm().fit(frame_of(*rows), non_private=True)
     assert np.argmin(estimate.weight) == 8
     assert np.abs(estimate.estimates.truths - np.arange(30)).max() < 1.5
 
 
 def test_claims_that_differ_by_rounding_are_as_good_as_equal():
-    nearly = KDEm().fit(one_task(0.3, 0.1 + 0.2, 0.1 + 0.2, 0.1, 0.9, 0.8)).estimates.truths[0]
-    equal = KDEm().fit(one_task(0.3, 0.3, 0.3, 0.1, 0.9, 0.8)).estimates.truths[0]
+    nearly = (
+        KDEm()
+        .fit(one_task(0.3, 0.1 + 0.2, 0.1 + 0.2, 0.1, 0.9, 0.8), non_private=True)
+        .estimates.truths[0]
+    )
+    equal = KDEm().fit(one_task(0.3, 0.3, 0.3, 0.1, 0.9, 0.8), non_private=True).estimates.truths[0]
     assert nearly == pytest.approx(equal, abs=1e-10)
     assert abs(equal - 0.3) > 1e-3
 
@@ -215,7 +221,7 @@ def test_any_table(frame, truth):
 
 
 def test_one_worker_alone():
-    estimate = KDEm().fit(frame_of((0, "u", 1.0), (1, "u", 7.0), (2, "u", 3.0)))
+    estimate = KDEm().fit(frame_of((0, "u", 1.0), (1, "u", 7.0), (2, "u", 3.0)), non_private=True)
     assert estimate.estimates.truths.tolist() == [1.0, 7.0, 3.0]
     assert estimate.weight.tolist() == [1.0]
     assert estimate.converged
@@ -223,7 +229,7 @@ def test_one_worker_alone():
 
 def test_a_worker_with_one_answer_and_a_constant_task():
     rows = [(0, w, 5.0) for w in range(4)] + [(1, w, float(w)) for w in range(3)]
-    estimate = KDEm().fit(frame_of(*rows))
+    estimate = KDEm().fit(frame_of(*rows), non_private=True)
     assert estimate.estimates.truths.tolist() == pytest.approx([5.0, 1.0])
     assert estimate.estimates.spread[0] == 0.0
     # Nothing speaks against worker 3, and the task it answered costs nobody anything.
@@ -232,7 +238,7 @@ def test_a_worker_with_one_answer_and_a_constant_task():
 
 
 def test_a_mean_has_the_standard_error_of_a_weighted_mean():
-    mean = KDEm(truth="mean").fit(one_task(1.0, 2.0, 4.0))
+    mean = KDEm(truth="mean").fit(one_task(1.0, 2.0, 4.0), non_private=True)
     weights, truth = mean.weight, mean.estimates.truths[0]
     parts = weights * (np.array([1.0, 2.0, 4.0]) - truth)
     expected = np.sqrt((parts**2).sum() * 3 / 2)
@@ -244,7 +250,10 @@ def test_a_mean_has_the_standard_error_of_a_weighted_mean():
 def test_any_unit_of_measurement(truth, unit):
     frame = frame_of((0, 0, 1.0), (0, 1, 2.0), (0, 2, 6.0), (1, 0, 3.0), (1, 1, 4.5), (1, 3, 4.0))
     method = KDEm(truth=truth)
-    plain, scaled = method.fit(frame), method.fit(frame.assign(label=frame["label"] * unit))
+    plain, scaled = (
+        method.fit(frame, non_private=True),
+        method.fit(frame.assign(label=frame["label"] * unit), non_private=True),
+    )
     assert scaled.estimates.truths / unit == pytest.approx(plain.estimates.truths, rel=1e-8)
 
 
@@ -271,5 +280,7 @@ def test_claims_that_differ_by_rounding_have_their_median(order):
     claims = [5.0, 5.0 + 1e-9, 5.0 + 2e-9, 5.0 + 3e-9, 5.0 + 8e-9]
     rows = [(0, worker, claim) for worker, claim in enumerate(claims)]
     rows += [(1, worker, 1e6 * (worker % 2)) for worker in range(5)]
-    found = KDEm(max_iter=1).fit(frame_of(*rows[::order])).truths.set_index("task")
+    found = (
+        KDEm(max_iter=1).fit(frame_of(*rows[::order]), non_private=True).truths.set_index("task")
+    )
     assert found.loc[0, "truth"] == pytest.approx(5.0 + 2e-9, abs=3e-10)

@@ -130,7 +130,9 @@ def test_catd_takes_the_lower_quantile():
         + [(task, "few", rng.normal()) for task in range(3)],
         columns=["task", "worker", "label"],
     )
-    workers = CATD(smoothing=0.0, max_iter=1).fit(frame).workers.set_index("worker")
+    workers = (
+        CATD(smoothing=0.0, max_iter=1).fit(frame, non_private=True).workers.set_index("worker")
+    )
     many = workers["weight"].drop("few") * workers["error"].drop("few") ** 2
     assert workers.loc["few", "weight"] * workers.loc["few", "error"] ** 2 < 0.2 * many.min()
 
@@ -207,7 +209,7 @@ def test_tasks_in_different_units_count_alike():
             rows.append((task, i, unit * (5.0 + sigma * rng.normal())))
     frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
     good = {
-        divisor: CRH(divisor=divisor).fit(frame).workers["weight"][:4].sum()
+        divisor: CRH(divisor=divisor).fit(frame, non_private=True).workers["weight"][:4].sum()
         for divisor in (None, "variance")
     }
     assert good[None] < 0.5 < good["variance"]
@@ -235,9 +237,9 @@ def test_all_answers_equal_is_no_loss():
 def test_the_loss_says_what_answers_are():
     for labels in (LABELS.answers, LABELS.answers.to_frame()):
         with pytest.raises(AnswerError, match=r"CRH needs numbers, .*--method crh:loss=zero-one"):
-            CRH().fit(labels)
+            CRH().fit(labels, non_private=True)
         with pytest.raises(AnswerError, match=r"CATD needs .* loss='absolute'; .*loss='zero-one'"):
-            CATD(loss="absolute").fit(labels)
+            CATD(loss="absolute").fit(labels, non_private=True)
     numbers = CROWD.answers.with_values(Interval(low=0, high=9), CROWD.answers.values.astype(float))
     with pytest.raises(AnswerError, match="CATD needs labels"):
         CATD(loss="zero-one").fit(numbers)
@@ -297,13 +299,15 @@ def test_whole_numbers_that_may_be_classes_are_asked_about(method):
     named = f"labels are 0, 3, and .*--method {method.name}:loss=zero-one"
     for label in (frame["label"], frame["label"] * 1.0):
         with pytest.raises(AnswerError, match=named):
-            method.fit(frame.assign(label=label))
-    classes = method.set_params(loss="zero-one").fit(frame).truths["truth"]
+            method.fit(frame.assign(label=label), non_private=True)
+    classes = method.set_params(loss="zero-one").fit(frame, non_private=True).truths["truth"]
     assert set(classes) <= {0, 3}
     numbers = [
-        method.fit(frame.assign(label=frame["label"] + 0.5)),
+        method.fit(frame.assign(label=frame["label"] + 0.5), non_private=True),
         method.fit(qc.Answers.from_frame(frame, qc.Ordinal([0, 1, 2, 3]))),
     ]
     assert all(estimate.truths["truth"].dtype == float for estimate in numbers)
     many = pd.DataFrame({"task": range(11), "worker": "u", "label": range(11)})
-    assert method.fit(many).truths["truth"].tolist() == pytest.approx([*range(11)])
+    assert method.fit(many, non_private=True).truths["truth"].tolist() == pytest.approx(
+        [*range(11)]
+    )

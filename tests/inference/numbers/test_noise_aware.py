@@ -79,7 +79,7 @@ def test_neither_threads_nor_partitions_change_a_bit(situation):
 def test_the_order_of_rows_changes_no_bit():
     frame = CROWD.answers.to_frame()
     shuffled = frame.sample(frac=1.0, random_state=3)
-    first, second = (numbers(max_iter=6).fit(f) for f in (frame, shuffled))
+    first, second = (numbers(max_iter=6).fit(f, non_private=True) for f in (frame, shuffled))
     merged = first.truths.merge(second.truths, on="task")
     np.testing.assert_array_equal(merged["truth_x"], merged["truth_y"])
     assert first.history == second.history
@@ -125,12 +125,12 @@ def test_where_all_tasks_were_answered_the_crowds_share_says_so():
 def test_equal_answers_are_the_truth_and_a_far_outlier_does_not_blur_the_bins():
     rows = [(task, worker, 1.0 + task / 7) for task in range(300) for worker in range(3)]
     frame = pd.DataFrame([*rows, (0, 9, 1e7)], columns=["task", "worker", "label"])
-    estimate = numbers().fit(frame)
+    estimate = numbers().fit(frame, non_private=True)
     assert estimate.state.high - estimate.state.low < 500
     truths = estimate.truths["truth"].to_numpy(np.float64)
     np.testing.assert_allclose(np.sort(truths)[1:], 1.0 + np.arange(1, 300) / 7, atol=0.5)
     same = frame.assign(label=5.25)
-    np.testing.assert_allclose(numbers().fit(same).truths["truth"], 5.25)
+    np.testing.assert_allclose(numbers().fit(same, non_private=True).truths["truth"], 5.25)
 
 
 def test_bounded_reports_with_little_noise_tell_of_truths_within_a_bin():
@@ -225,7 +225,7 @@ def test_what_nobody_bears_out_is_not_followed():
     ]
     far = [(task, 9, task % 7 + rng.normal(0, 3)) for task in range(60)]
     frame = pd.DataFrame(rows + far, columns=["task", "worker", "label"])
-    state = numbers().fit(frame).state
+    state = numbers().fit(frame, non_private=True).state
     assert (state.borne[:6] > 20 * state.borne[6]).all()
     taken = state.take(np.array([2, -1]))
     assert taken.borne.tolist() == [state.borne[2], 0.0]
@@ -322,11 +322,11 @@ def test_numbers_beyond_the_earlier_ones_need_a_new_fit():
     label = tasks / 40 + rng.normal(0, 0.02, 200)
     frame = pd.DataFrame({"task": tasks, "worker": workers, "label": label})
     method = numbers(max_iter=8)
-    first = method.fit(frame)
+    first = method.fit(frame, non_private=True)
     far = frame.assign(task=frame["task"] + 100, label=frame["label"] + 5)
     with pytest.raises(ParameterError, match="Fit all answers again"):
-        method.extend(first, far)
-    again = method.fit(pd.concat([frame, far]), init=first)
+        method.extend(first, far, non_private=True)
+    again = method.fit(pd.concat([frame, far]), init=first, non_private=True)
     truths = again.truths.set_index("task")["truth"]
     assert (abs(truths.loc[100:] - truths.loc[:99].to_numpy() - 5) < 0.2).all()
 
@@ -335,7 +335,9 @@ def test_numbers_beyond_the_earlier_ones_need_a_new_fit():
 def test_equal_numbers_of_any_size_are_the_truth(number):
     tasks, workers = np.repeat(np.arange(20), 3), np.tile(np.arange(3), 20)
     frame = pd.DataFrame({"task": tasks, "worker": workers, "label": number})
-    np.testing.assert_allclose(numbers().fit(frame).truths["truth"], number, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(
+        numbers().fit(frame, non_private=True).truths["truth"], number, rtol=1e-6, atol=1e-9
+    )
 
 
 @pytest.mark.slow

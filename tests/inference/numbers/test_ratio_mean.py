@@ -94,7 +94,7 @@ def test_it_has_no_model_of_other_reports_and_gives_no_warning_of_its_own(recwar
         pd.DataFrame({"task": [1], "worker": [1], "label": [1.0]}),
     ):
         with pytest.raises(AnswerError, match="needs reports with participation bits"):
-            RatioMean().fit(data)
+            RatioMean().fit(data, non_private=True)
     mechanism = LaplaceMechanism(
         domain=crowd.answers.domain, epsilon=100.0, participation="released"
     )

@@ -240,8 +240,8 @@ def test_an_extension_keeps_what_earlier_known_truths_say():
     frame = CROWD.answers.to_frame()
     new = frame["task"].astype(int) >= 50
     method = qc.NoiseAware(max_iter=6)
-    first = method.fit(frame[~new], gold=gold(shift=1.0))
-    more = method.extend(first, frame[new])
+    first = method.fit(frame[~new], gold=gold(shift=1.0), non_private=True)
+    more = method.extend(first, frame[new], non_private=True)
     assert more.shared_errors.known_truths == 20
     np.testing.assert_allclose(more.state.truth_map.means, first.state.truth_map.means, atol=0.01)
 

@@ -13,7 +13,6 @@ from quietcrowd.comparisons import SIDES
 from quietcrowd.exceptions import (
     AnswerError,
     ConvergenceWarning,
-    NoiseIgnoredWarning,
     ParameterError,
     SimulatedNoiseWarning,
 )
@@ -71,7 +70,7 @@ def sides_as_items(reports):
 
 def test_a_frame_and_its_answers_are_ranked_alike():
     frame = crowd()
-    ranking = BradleyTerry().fit(frame)
+    ranking = BradleyTerry().fit(frame, non_private=True)
     assert ranking.ranking == NAMES
     assert as_dict(BradleyTerry().fit(qc.Answers.from_comparisons(frame))) == as_dict(ranking)
     assert abs(ranking.scores.mean()) < 1e-12
@@ -83,10 +82,10 @@ def test_no_order_of_rows_and_no_swap_of_sides_changes_the_scores():
     swapped = frame.rename(columns={"left": "right", "right": "left"}).sample(
         frac=1, random_state=3
     )
-    expected = pytest.approx(as_dict(BradleyTerry().fit(frame)), abs=1e-7)
-    assert as_dict(BradleyTerry().fit(swapped)) == expected
+    expected = pytest.approx(as_dict(BradleyTerry().fit(frame, non_private=True)), abs=1e-7)
+    assert as_dict(BradleyTerry().fit(swapped, non_private=True)) == expected
     renamed = frame.replace({"tea": "zz"})
-    found = as_dict(BradleyTerry().fit(renamed))
+    found = as_dict(BradleyTerry().fit(renamed, non_private=True))
     assert {"tea" if name == "zz" else name: score for name, score in found.items()} == expected
 
 
@@ -99,17 +98,26 @@ def test_reports_are_read_by_their_distribution_however_they_come_in(reports, de
         assert as_dict(BradleyTerry().fit(frame, mechanism=how)) == expected
         assert as_dict(BradleyTerry().fit(reports.table, mechanism=how)) == expected
     shrunk, spread_out = (
-        np.ptp(BradleyTerry().fit(frame, **how).scores) for how in ({}, {"mechanism": device})
+        np.ptp(BradleyTerry().fit(frame, **how, non_private=True).scores)
+        for how in ({}, {"mechanism": device})
     )
     assert spread_out > 1.1 * shrunk, "what the noise took is not given back"
 
 
-def test_a_frame_that_says_it_holds_reports_is_not_read_as_plain_in_silence(reports, device):
+def test_a_frame_of_reports_is_not_read_as_preferences(reports, device):
     frame = sides_as_items(reports)
-    frame.attrs = reports.to_frame().attrs
-    with pytest.warns(NoiseIgnoredWarning, match="read as non-private comparisons"):
+    with pytest.raises(AnswerError, match=r"add non_private=True.*add mechanism="):
         BradleyTerry().fit(frame)
+    frame["mechanism"] = device.short_hash
+    for how in ({}, {"non_private": True}):
+        with pytest.raises(AnswerError, match="randomized reports, not"):
+            BradleyTerry().fit(frame, **how)
+    with pytest.raises(AnswerError, match="randomized reports, not"):
+        qc.Answers.from_comparisons(frame)
     assert BradleyTerry().fit(frame, mechanism=device).converged
+    other = qc.RandomizedResponse(domain=SIDES, epsilon=1.0)
+    with pytest.raises(AnswerError, match=f"mechanism {device.short_hash} is unknown"):
+        BradleyTerry().fit(frame, mechanism=other)
 
 
 def test_a_domain_in_the_other_order_is_the_same(reports):
@@ -126,7 +134,7 @@ def test_next_to_no_noise_is_the_same_as_none():
     frame = crowd()
     hardly = qc.RandomizedResponse(domain=SIDES, epsilon=16.0)
     noisy = as_dict(BradleyTerry().fit(frame, mechanism=hardly))
-    assert noisy == pytest.approx(as_dict(BradleyTerry().fit(frame)), abs=1e-4)
+    assert noisy == pytest.approx(as_dict(BradleyTerry().fit(frame, non_private=True)), abs=1e-4)
 
 
 def test_sets_and_other_tables_are_read_by_their_distribution_too():
@@ -141,7 +149,7 @@ def test_sets_and_other_tables_are_read_by_their_distribution_too():
 
 def test_ids_and_the_library_are_those_that_came_in():
     frame = crowd(names=[10, 20, 30, 40, 50])
-    found = BradleyTerry().fit(pl.from_pandas(frame)).to_frame()
+    found = BradleyTerry().fit(pl.from_pandas(frame), non_private=True).to_frame()
     assert isinstance(found, pl.DataFrame)
     assert found["item"].to_list() == [10, 20, 30, 40, 50]
     assert found["comparisons"].sum() == 2 * len(frame)
@@ -153,7 +161,7 @@ def test_items_that_were_never_compared_have_no_common_scale():
     ]
     frame = pd.DataFrame(rows, columns=["worker", "left", "right", "label"])
     with pytest.raises(AnswerError) as error:
-        BradleyTerry().fit(frame)
+        BradleyTerry().fit(frame, non_private=True)
     assert "there are 4 groups, ('a', 'b', 'c'), ('d', 'e'), ('f', 'g') and 1 more" in str(
         error.value
     )
@@ -215,7 +223,9 @@ def test_parameters_out_of_their_range(options, told):
     own = options.keys() & {"spread", "max_iter"}
     given = {name: options[name] for name in options.keys() - own}
     with pytest.raises(ParameterError, match=told):
-        BradleyTerry(**{name: options[name] for name in own}).fit(crowd(), **given)
+        BradleyTerry(**{name: options[name] for name in own}).fit(
+            crowd(), **given, non_private=True
+        )
 
 
 def test_reports_carry_their_mechanism(reports, device):
@@ -226,10 +236,10 @@ def test_reports_carry_their_mechanism(reports, device):
 def test_too_many_items_and_no_comparison_are_errors(monkeypatch):
     monkeypatch.setattr("quietcrowd.inference.ranking.bradley_terry.MOST_ITEMS", 4)
     with pytest.raises(ParameterError, match=r"5 items cannot be ranked together; the limit is 4"):
-        BradleyTerry().fit(crowd())
+        BradleyTerry().fit(crowd(), non_private=True)
     empty = crowd(0)
     with pytest.raises(AnswerError, match="the frame has no row"):
-        BradleyTerry().fit(empty)
+        BradleyTerry().fit(empty, non_private=True)
     answers = qc.Answers.from_frame(
         pd.DataFrame(columns=["task", "worker", "label"]), SIDES, tasks=["a | b"], workers=["u"]
     )
@@ -240,25 +250,26 @@ def test_too_many_items_and_no_comparison_are_errors(monkeypatch):
 def test_repeated_comparisons_are_an_error_or_left_out():
     frame = pd.concat([crowd(), crowd().iloc[:1]])
     with pytest.raises(AnswerError, match="in row 0 already"):
-        BradleyTerry().fit(frame)
-    assert BradleyTerry().fit(frame, duplicates="first").reports == len(crowd())
-    found = BradleyTerry().fit(frame, duplicates="all")
+        BradleyTerry().fit(frame, non_private=True)
+    assert BradleyTerry().fit(frame, duplicates="first", non_private=True).reports == len(crowd())
+    found = BradleyTerry().fit(frame, duplicates="all", non_private=True)
     assert (found.reports, found.workers) == (len(frame), crowd()["worker"].nunique())
     another = frame.assign(worker=range(len(frame)))
-    assert as_dict(found) == as_dict(BradleyTerry().fit(another))
+    assert as_dict(found) == as_dict(BradleyTerry().fit(another, non_private=True))
     with pytest.raises(AnswerError, match="row 1, column 'worker': the id is missing"):
         BradleyTerry().fit(
             frame.assign(worker=["u", None] * (len(frame) // 2) + ["u"] * (len(frame) % 2)),
             duplicates="all",
+            non_private=True,
         )
 
 
 def test_a_frame_may_have_other_names():
     frame = crowd().set_axis(["who", "a", "b", "won"], axis=1)
     columns = ("who", "a", "b", "won")
-    expected = as_dict(BradleyTerry().fit(crowd()))
+    expected = as_dict(BradleyTerry().fit(crowd(), non_private=True))
     for duplicates in ("error", "all"):
-        found = BradleyTerry().fit(frame, columns=columns, duplicates=duplicates)
+        found = BradleyTerry().fit(frame, columns=columns, duplicates=duplicates, non_private=True)
         assert as_dict(found) == expected
 
 
@@ -267,7 +278,7 @@ def test_simulated_noise_and_an_early_end_are_told(device):
     with pytest.warns(SimulatedNoiseWarning, match="protect no one"):
         BradleyTerry().fit(made)
     with pytest.warns(ConvergenceWarning, match="did not converge in 1 steps"):
-        assert not BradleyTerry(max_iter=1).fit(crowd()).converged
+        assert not BradleyTerry(max_iter=1).fit(crowd(), non_private=True).converged
 
 
 def held(epsilon, draws, count):
@@ -300,10 +311,13 @@ def test_intervals_hold_the_gap_in_95_of_100_draws(epsilon, count):
 
 def test_predictions_are_the_scores_best_first():
     frame = crowd()
-    scores, ranking = BradleyTerry().fit_predict(frame), BradleyTerry().fit(frame)
+    scores, ranking = (
+        BradleyTerry().fit_predict(frame, non_private=True),
+        BradleyTerry().fit(frame, non_private=True),
+    )
     assert scores.index.tolist() == ranking.ranking
     assert scores.to_dict() == as_dict(ranking)
-    other = BradleyTerry().fit_predict(pl.from_pandas(frame))
+    other = BradleyTerry().fit_predict(pl.from_pandas(frame), non_private=True)
     assert other.columns == ["item", "score"]
     assert other["score"].to_list() == scores.tolist()
 
@@ -313,7 +327,9 @@ def test_a_tie_counts_half_to_each():
     frame, pair = crowd(), {"left": ["tea"] * 2, "right": ["coffee"] * 2}
     tied = pd.DataFrame({"worker": [-1, -2], **pair, "label": ["tie", "Draw"]})
     won = pd.DataFrame({"worker": [-1, -2], **pair, "label": ["tea", "coffee"]})
-    found, expected = (BradleyTerry().fit(pd.concat([frame, rows])) for rows in (tied, won))
+    found, expected = (
+        BradleyTerry().fit(pd.concat([frame, rows]), non_private=True) for rows in (tied, won)
+    )
     assert as_dict(found) == pytest.approx(as_dict(expected), abs=1e-9)
     assert np.allclose(found.covariance, expected.covariance)
     assert (found.reports, found.workers) == (expected.reports, expected.workers)
@@ -323,7 +339,7 @@ def test_a_tie_counts_half_to_each():
 
 def test_items_that_only_tie_have_equal_scores():
     rows = {"worker": ["ann"], "model_a": [1], "model_b": [2], "winner": ["tie"]}
-    assert BradleyTerry().fit(pd.DataFrame(rows)).scores.tolist() == [0.0, 0.0]
+    assert BradleyTerry().fit(pd.DataFrame(rows), non_private=True).scores.tolist() == [0.0, 0.0]
 
 
 def test_a_tie_is_no_report(device):

@@ -94,7 +94,12 @@ class Rank:
         asked = options.four_columns(self.columns)
         table, columns = read_comparison_table(files[0], asked)
         try:
-            return self._rank(table, duplicates=self.duplicates, columns=tuple(map(str, columns)))
+            return self._rank(
+                table,
+                non_private=True,
+                duplicates=self.duplicates,
+                columns=tuple(map(str, columns)),
+            )
         except AnswerError as error:
             raise in_file(files[0], error, None, columns) from None
 

@@ -66,7 +66,7 @@ class MajorityVote(CategoricalMethod):
     --------
     >>> import pandas as pd
     >>> votes = pd.DataFrame({"task": ["a", "a", "a"], "worker": [1, 2, 3], "label": [0, 1, 1]})
-    >>> MajorityVote().fit_predict(votes)
+    >>> MajorityVote().fit_predict(votes, non_private=True)
     task
     a    1
     Name: agg_label, dtype: int64

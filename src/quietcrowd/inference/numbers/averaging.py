@@ -47,7 +47,7 @@ class Mean(NumericMethod):
     --------
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"task": ["a", "a", "b"], "worker": [1, 2, 1], "label": [2, 5, 4]})
-    >>> Mean().fit_predict(frame)
+    >>> Mean().fit_predict(frame, non_private=True)
     task
     a    3.5
     b    4.0
@@ -87,7 +87,7 @@ class Median(NumericMethod):
     --------
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"task": ["a"] * 3, "worker": [1, 2, 3], "label": [2, 3, 90]})
-    >>> Median().fit_predict(frame).tolist()
+    >>> Median().fit_predict(frame, non_private=True).tolist()
     [3.0]
     """
 

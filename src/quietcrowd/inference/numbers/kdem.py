@@ -118,7 +118,7 @@ class KDEm(NumericMethod):
     --------
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"task": ["a"] * 5, "worker": range(5), "label": [1, 2, 3, 4, 90]})
-    >>> KDEm().fit_predict(frame).round(1).tolist()
+    >>> KDEm().fit_predict(frame, non_private=True).round(1).tolist()
     [2.5]
     """
 

@@ -51,7 +51,7 @@ class BradleyTerry:
     >>> import pandas as pd
     >>> rows = [("ann", "tea", "coffee", "tea"), ("bob", "coffee", "milk", "coffee")]
     >>> frame = pd.DataFrame(rows, columns=["worker", "left", "right", "label"])
-    >>> BradleyTerry().fit(frame).ranking
+    >>> BradleyTerry().fit(frame, non_private=True).ranking
     ['tea', 'coffee', 'milk']
     """
 
@@ -63,6 +63,7 @@ class BradleyTerry:
         comparisons: Any,
         *,
         mechanism: Mechanism | Channel | None = None,
+        non_private: bool = False,
         duplicates: Repeated = "error",
         columns: tuple[str, str, str, str] = COLUMNS,
     ) -> Ranking:
@@ -77,7 +78,9 @@ class BradleyTerry:
         mechanism : Mechanism or Channel, optional
             What randomized the labels of a frame or of answers. A mechanism has the domain
             ``Categorical(["left", "right"])``; a channel has rows and columns for left and right in
-            this order. `Reports` contain their own. Default: the preferences are non-private.
+            this order. `Reports` contain their own.
+        non_private : bool
+            Whether no one randomized the labels of a frame; required without `mechanism`.
         duplicates : {"error", "first", "last", "all"}
             What to do if a worker compared a pair twice in the same order, in a frame. ``all``
             counts each comparison, as of chatbots that answered several questions.
@@ -96,21 +99,21 @@ class BradleyTerry:
         AnswerError
             If a row is invalid (see `Answers.from_comparisons`); if the comparisons do not connect
             all items; if the reports carry no information about the preferences; if the labels are
-            not "left" and "right"; or if the reports are not independent comparisons through a
-            known channel.
+            not "left" and "right"; if the reports are not independent comparisons through a known
+            channel; or if a frame lacks `mechanism` and is not `non_private`, or names another one.
         ParameterError
             If `mechanism` accompanies reports or is invalid, or there are more than 10,000 items.
 
         Warns
         -----
-        NoiseIgnoredWarning
-            If a frame is marked as randomized, and no mechanism is given.
         SimulatedNoiseWarning
             If the noise of the reports is simulated.
         ConvergenceWarning
             If the search stopped at its limit.
         """
-        read = ComparisonReports.of(comparisons, mechanism, duplicates, columns)
+        read = ComparisonReports.of(
+            comparisons, mechanism, duplicates, columns, non_private=non_private
+        )
         if not len(read.answers):
             raise AnswerError("inference.no-comparison")
         if read.simulated:
@@ -129,11 +132,18 @@ class BradleyTerry:
         comparisons: Any,
         *,
         mechanism: Mechanism | Channel | None = None,
+        non_private: bool = False,
         duplicates: Repeated = "error",
         columns: tuple[str, str, str, str] = COLUMNS,
     ) -> Any:
         """Return the scores, best first: a pandas Series by item, or a dataframe; see `fit`."""
-        found = self.fit(comparisons, mechanism=mechanism, duplicates=duplicates, columns=columns)
+        found = self.fit(
+            comparisons,
+            mechanism=mechanism,
+            non_private=non_private,
+            duplicates=duplicates,
+            columns=columns,
+        )
         order = found.order
         ranked = {"item": found.items.take(pa.array(order)), "score": found.scores[order]}
         frame = to_native(ranked, found.backend)

@@ -26,10 +26,21 @@ from quietcrowd.comparisons import (
 )
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.frames import Backend, Duplicates, as_frame, backend_of, column_of, unmarked
+from quietcrowd.frames import (
+    MECHANISM,
+    Backend,
+    Duplicates,
+    as_frame,
+    backend_of,
+    check_answers,
+    column_of,
+    holds_reports,
+    unmarked,
+)
 from quietcrowd.intake import Intake, distinct
 from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.mechanisms.mechanism import LEAST_LOSS, Mechanism, Reports
+from quietcrowd.mechanisms.report_frames import known_hashes
 from quietcrowd.validation import check_choice
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -201,6 +212,8 @@ class ComparisonReports:
         mechanism: Any,
         duplicates: Repeated,
         columns: tuple[str, str, str, str] = COLUMNS,
+        *,
+        non_private: bool,
     ) -> "ComparisonReports":
         """Read the arguments of `BradleyTerry.fit`, and raise its errors."""
         if isinstance(data, Reports):
@@ -222,7 +235,11 @@ class ComparisonReports:
         backend: Backend = "pandas"
         if not isinstance(data, Answers):
             frame = as_frame(data).to_native()
-            frame = frame if mechanism is None else unmarked(frame)
+            if mechanism is not None:
+                frame = _without_hashes(frame, mechanism)
+            elif not non_private:
+                check_answers(frame)
+                raise AnswerError("inference.comparisons-or-reports")
             backend = backend_of(frame)
             if columns == COLUMNS:
                 columns = comparison_columns(as_frame(frame).columns)
@@ -244,6 +261,14 @@ class ComparisonReports:
             ids=ids,
             backend=backend,
         )
+
+
+def _without_hashes(frame: Any, mechanism: Any) -> Any:
+    """Return a frame of reports as one of answers; raise if another mechanism randomized it."""
+    native = as_frame(unmarked(frame))
+    if isinstance(mechanism, Mechanism) and holds_reports(native):
+        known_hashes(native, {mechanism.short_hash: mechanism})
+    return native.drop(MECHANISM, strict=False).to_native()
 
 
 def _numbered(frame: Any, worker: str) -> tuple[Any, int]:
