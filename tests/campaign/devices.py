@@ -71,6 +71,8 @@ class Fake(httpx.BaseTransport):
     tasks: list[dict]
     images: dict[str, bytes] = Factory(dict)
     allotted: object = None
+    bound: dict = Factory(dict)
+    held: list[dict] = Factory(list)
     requests: list[httpx.Request] = Factory(list)
 
     @classmethod
@@ -89,6 +91,7 @@ class Fake(httpx.BaseTransport):
         requester_id: str | None = REQUESTER,
         as_of: str | None = None,
         drafts: bool | None = None,
+        rounds=None,
     ) -> "Fake":
         """Return the server of a campaign; `data` is what its tasks show, or nothing.
 
@@ -112,6 +115,7 @@ class Fake(httpx.BaseTransport):
             requester_id=None if promises is None else requester_id,
             as_of=as_of,
             drafts=drafts,
+            rounds=rounds,
         )
         public = {"state": "open", "join_mode": "open", "config_hash": built.hash.hex()}
         names = ("task_id", "task", "data")
@@ -133,6 +137,12 @@ class Fake(httpx.BaseTransport):
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         request.read()
         self.requests.append(request)
+        if "/participants/" in request.url.path:
+            self.bound = {**json.loads(request.content), **self.bound}
+            return httpx.Response(200, json={**self.public, **self.bound})
+        return self._answer(request)
+
+    def _answer(self, request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("/me/tasks"):
             shown = {"config_hash": self.public["config_hash"], "tasks": self.tasks}
             more = {} if self.allotted is None else {"allotted": self.allotted}
@@ -141,7 +151,7 @@ class Fake(httpx.BaseTransport):
             content = self.images.get(request.url.path.rpartition("/")[2])
             return httpx.Response(404 if content is None else 200, content=content or b"")
         if request.url.path.endswith("/me/reports") and request.method == "GET":
-            return httpx.Response(200, json={"reports": [], "sketch": None})
+            return httpx.Response(200, json={"reports": self.held, "sketch": None})
         if request.url.path.endswith("/me/reports"):
             body = json.loads(request.content)
             count = len(body["reports"]) if "reports" in body else 1

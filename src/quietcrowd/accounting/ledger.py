@@ -26,7 +26,13 @@ from quietcrowd.mechanisms.mechanism import Mechanism, Reports, check_mechanism,
 from quietcrowd.polls import shuffled_guarantee
 from quietcrowd.privacy.guarantee import Tasks, are_named, check_counts
 from quietcrowd.privacy.loss_grid import sum_losses
-from quietcrowd.validation import check_delta, check_proportion, check_real, check_text
+from quietcrowd.validation import (
+    check_delta,
+    check_proportion,
+    check_real,
+    check_text,
+    check_whole,
+)
 
 
 def _copied(charges: Mapping[ChargeKey, Charge]) -> dict[ChargeKey, Charge]:
@@ -269,6 +275,41 @@ class PrivacyLedger:
         check_delta("delta", delta)
         own = self._charges_of(check_worker(worker))
         return used_of_budget(own, float(budget), float(delta))
+
+    def window(self, worker: str | int, campaign: str, rounds: int, delta: float = 0.0) -> Spending:
+        """Return the largest spending of one worker in `rounds` consecutive rounds of a campaign.
+
+        Charges of round t are those of the campaign with this name, followed by ``#t``.
+
+        Raises
+        ------
+        ParameterError
+            If an argument is invalid.
+
+        Examples
+        --------
+        >>> from quietcrowd import Categorical, RandomizedResponse
+        >>> mechanism = RandomizedResponse(domain=Categorical(["no", "yes"]), epsilon=1.0)
+        >>> ledger = PrivacyLedger()
+        >>> for number in (0, 7, 9):
+        ...     ledger = ledger.charge("ann", mechanism, campaign=f"air#{number}")
+        >>> [round(ledger.window("ann", "air", rounds).total_epsilon) for rounds in (1, 7, 30)]
+        [1, 2, 3]
+        """
+        check_whole("rounds", rounds, 1)
+        check_delta("delta", delta)
+        one, start = check_worker(worker), f"{campaign}#"
+        numbered = [
+            (int(charge.campaign.removeprefix(start)), charge)
+            for charge in self._charges_of(one)
+            if charge.campaign.startswith(start) and charge.campaign[len(start) :].isdecimal()
+        ]
+        windows = [
+            [charge for number, charge in numbered if first <= number < first + rounds]
+            for first, _ in numbered
+        ]
+        found = [spend(one, charges, delta) for charges in windows or [[]]]
+        return max(found, key=lambda spending: spending.total_epsilon)
 
     def shuffled(self, worker: str | int, *, honest: int, delta: float) -> float:
         """Return the epsilon of a worker with polls with shuffling only.

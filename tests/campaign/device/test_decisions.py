@@ -18,7 +18,7 @@ LABELS = [f"mark{place:02d}" for place in range(40)]
 COIN = qc.RandomizedResponse(domain=qc.Categorical(LABELS), epsilon=0.01)
 """What it reports is one of forty names, nearly always another one than the answer."""
 
-COMMITTING = {"answer", "resume"}
+COMMITTING = {"answer", "choose", "resume"}
 ANSWERS = dict.fromkeys((f"t{place}" for place in range(12)), "mark00")
 
 
@@ -61,20 +61,32 @@ def drawn_of(monkeypatch):
 def test_the_public_interface_is_known():
     """Whoever adds a name here has to think of what it shows, and when."""
     assert public_names() == [
-        *("affordable", "alike", "answer", "budget", "code", "committed", "consent", "copies"),
-        "guarantee",
+        *("affordable", "alike", "answer", "budget", "choose", "code", "committed", "consent"),
+        *("copies", "guarantee"),
         *(
             "images",
             "join",
             "joined",
+            "menu",
+            "next_round",
             "noise_text",
             "not_asked",
             "repeated",
             "resume",
             "reused",
+            "round",
             "sent",
         ),
-        *("sent_reports", "spent", "spent_after", "stored", "tasks", "terms", "used_after"),
+        *(
+            "sent_reports",
+            "spent",
+            "spent_after",
+            "spent_in_window",
+            "stored",
+            "tasks",
+            "terms",
+            "used_after",
+        ),
         "withdraw",
     ]
 

@@ -30,8 +30,8 @@ def test_a_campaign_is_charged_once(ledger):
     assert ledger.charged("spring")
     assert not ledger.charged("autumn")
     assert ledger.spent(0.0).total_epsilon == pytest.approx(2)
-    assert ledger.spent_after(cost("spring", ONE, 5), 0.0).total_epsilon == pytest.approx(2)
-    assert ledger.spent_after(cost("autumn", ONE, 5), 0.0).total_epsilon == pytest.approx(7)
+    assert ledger.spent_after([cost("spring", ONE, 5)], 0.0).total_epsilon == pytest.approx(2)
+    assert ledger.spent_after([cost("autumn", ONE, 5)], 0.0).total_epsilon == pytest.approx(7)
     assert ledger.path.stat().st_mode & 0o777 == 0o600
 
 
@@ -54,12 +54,12 @@ def test_what_is_above_the_budget_is_refused(ledger):
 def test_a_budget_counts_for_a_device_that_decides_as_it_goes(ledger):
     """Fifty answers of epsilon 1 are 47.65 at delta 1e-6 where they were fixed beforehand alone."""
     budget = Budget(most=48, delta=1e-6)
-    assert ledger.spent_after(cost("spring", ONE, 50), 1e-6).total_epsilon < 48
-    assert ledger.used_after(cost("spring", ONE, 50), budget) == pytest.approx(50)
+    assert ledger.spent_after([cost("spring", ONE, 50)], 1e-6).total_epsilon < 48
+    assert ledger.used_after([cost("spring", ONE, 50)], budget) == pytest.approx(50)
     with pytest.raises(ParameterError, match=r"\(50\) would increase it to 50"):
         ledger.require(cost("spring", ONE, 50), budget)
     assert ledger.affordable(cost("spring", ONE, 50), budget) == 48
-    assert ledger.used_after(cost("spring", ONE, 50), FREE) == 0
+    assert ledger.used_after([cost("spring", ONE, 50)], FREE) == 0
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-3])

@@ -78,14 +78,14 @@ def test_what_is_held_is_compared(name):
     _, upload, terms, tasks = made(name)
     body = json.loads(upload.content)
     document = {"reports": body.get("reports", []), "sketch": body.get("sketch")}
-    held = HeldReports.read(document, upload, terms.mechanism, tasks)
+    held = HeldReports.read(document, [upload], terms.mechanism, tasks)
     assert held.as_sent
     assert held.reports == upload.reports(terms.mechanism, tasks)
     nothing = {"reports": [], "sketch": None}
-    gone = HeldReports.read(nothing, upload, terms.mechanism, tasks)
+    gone = HeldReports.read(nothing, [upload], terms.mechanism, tasks)
     count = len(document["reports"]) or 1
     assert (gone.missing, gone.strange) == (count, 0)
-    unknown = HeldReports.read(document, None, terms.mechanism, tasks)
+    unknown = HeldReports.read(document, [], terms.mechanism, tasks)
     assert (unknown.missing, unknown.strange) == (0, count)
     assert (held.count, held.empty, gone.count, gone.empty) == (count, False, 0, True)
     assert not gone.as_sent
@@ -108,14 +108,14 @@ def test_what_is_held_is_compared(name):
 def test_what_cannot_be_read_is_told(document):
     _, upload, terms, tasks = made("one-layer")
     with pytest.raises(CampaignError, match="cannot be read"):
-        HeldReports.read(document, upload, terms.mechanism, tasks)
+        HeldReports.read(document, [upload], terms.mechanism, tasks)
 
 
 def test_a_value_that_no_label_has_is_told():
     _, upload, terms, tasks = made("one-layer")
     items = [{**upload.items[0], "value": 900}]
     with pytest.raises(CampaignError, match="cannot be read"):
-        HeldReports.read({"reports": items, "sketch": None}, upload, terms.mechanism, tasks)
+        HeldReports.read({"reports": items, "sketch": None}, [upload], terms.mechanism, tasks)
 
 
 def test_a_receipt_without_a_rejection_is_returned_as_it_is():
@@ -145,12 +145,12 @@ def test_what_was_not_acknowledged_is_compared_and_not_shown(name):
         {"reports": body.get("reports", []), "sketch": body.get("sketch")},
     ]
     for document in documents:
-        held = HeldReports.read(document, upload, terms.mechanism, tasks, acknowledged=False)
+        held = HeldReports.read(document, [upload], terms.mechanism, tasks, acknowledged=False)
         assert held.as_sent
         assert (held.reports, held.sketch) == ((), None)
     if upload.sketch is None:
         some = {"reports": body["reports"][:2], "sketch": None}
-        held = HeldReports.read(some, upload, terms.mechanism, tasks, acknowledged=False)
+        held = HeldReports.read(some, [upload], terms.mechanism, tasks, acknowledged=False)
         assert (held.count, held.missing, held.strange) == (2, len(tasks) - 2, 0)
 
 
@@ -161,5 +161,5 @@ def test_a_report_is_held_as_it_was_sent_or_it_is_another(member):
     other = {**first, "report_id": "0" * 32, "task_id": second["task_id"]}
     other |= {"value": first["value"] + 1, "bit": first["bit"] + 1}
     items = [{**first, member: other[member]}, second, *rest]
-    held = HeldReports.read({"reports": items, "sketch": None}, upload, terms.mechanism, tasks)
+    held = HeldReports.read({"reports": items, "sketch": None}, [upload], terms.mechanism, tasks)
     assert (held.missing, held.strange) == (1, 1)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from quietcrowd.campaign.device.draw import CommittedReports, Draw
+from quietcrowd.campaign.device.folder import CampaignFolder
 from quietcrowd.campaign.device.ledger import Budget, Cost, DeviceLedger
 from quietcrowd.campaign.device.questions import channel_hash
 from quietcrowd.campaign.device.reading import CampaignReading
@@ -27,6 +28,7 @@ class Answering:
     def commit(self, answers: Mapping[str, Any]) -> None:
         """Sample reports, store them with their record, and charge the ledger."""
         member, terms, questions = self.read.member, self.read.terms, self.read.questions
+        place = self.read.place
         self.read.require_asked(answers)
         with self.ledger.held():
             earlier = self.read.earlier()
@@ -45,7 +47,7 @@ class Answering:
             upload, reports = draw.commit(answers, self.read.open_memo(member))
             letters = {key for task in draw.reported for key in questions.letters[task.name]}
             record = CampaignRecord(
-                campaign=self.read.link.name,
+                campaign=place.campaign,
                 origin=self.read.link.origin,
                 mechanism=terms.mechanism.to_dict(),
                 channel=channel_hash(terms.mechanism),
@@ -55,52 +57,61 @@ class Answering:
                 reports=reports,
                 requester=terms.requester_id,
             )
-            self.read.folder.keep_upload(upload.content, record.content)
+            place.open()
+            place.keep_upload(upload.content, record.content)
             self.charge()
 
     def send(self) -> WorkerReceipt:
-        """Send the committed reports until acknowledged; errors as in `Client.answer`."""
-        member, upload = self.read.member, self.upload()
-        self.read.folder.forget_noise()
-        kept = self.read.folder.receipt()
-        if kept is not None:
-            return WorkerReceipt.from_dict(kept).require_all()
+        """Send committed reports until acknowledged; errors as in `Client.answer`.
+
+        Reports of a round are never sent after its grace. Returns the last receipt.
+        """
+        member, places = self.read.member, self.read.folder.commits()
+        if not places:
+            raise AnswerError("campaign.nothing-pending")
         with self.ledger.held():
             self.charge()
-        answer = self.read.server.send(upload.content, member.credential)
-        receipt = WorkerReceipt.read(answer, upload, self.read.questions.tasks)
-        self.read.folder.keep_receipt(receipt.to_dict())
-        return receipt.require_all()
+        for place in places:
+            place.forget_noise()
+        for place in self.pending():
+            upload = upload_in(place)
+            answer = self.read.server.send(upload.content, member.credential)
+            receipt = WorkerReceipt.read(answer, upload, self.read.questions.tasks)
+            place.keep_receipt(receipt.to_dict())
+        kept = places[-1].receipt()
+        if kept is None:
+            raise AnswerError("campaign.round-over")
+        return WorkerReceipt.from_dict(kept).require_all()
 
-    def upload(self) -> CommittedReports:
-        """Return the committed reports; raise AnswerError without any."""
-        content = self.read.folder.upload()
-        if content is None:
-            raise AnswerError("campaign.nothing-pending")
-        return CommittedReports(content=content)
+    def pending(self) -> list[CampaignFolder]:
+        """Return where reports are committed and not acknowledged, and can still be sent."""
+        places = self.read.folder.commits()
+        return [one for one in places if one.receipt() is None and not self.read.is_over(one)]
 
     def charge(self) -> None:
         """Charge the committed reports unless charged; the caller holds the ledger's lock."""
-        record = read_record(self.read.folder.path)
-        if record is not None:
-            record.keep(self.read.folder.path)
-        charge_records(() if record is None else (record,), self.ledger)
+        for place in self.read.folder.commits():
+            record = read_record(place.path)
+            if record is not None:
+                record.keep(place.path)
+                charge_records((record,), self.ledger)
 
     def cost(self, count: int) -> Cost:
         """Return the cost of this many sampled reports."""
         terms = self.read.terms
         return Cost(
-            campaign=self.read.link.name,
+            campaign=self.read.place.campaign,
             mechanism=terms.mechanism,
             count=count,
             spared=terms.spared if count == terms.tasks else 0.0,
         )
 
-    def most_cost(self, answers: int | None) -> Cost:
-        """Return the maximum cost of answers; `answers` defaults to the campaign's maximum."""
+    def most_costs(self, answers: int | None) -> list[Cost]:
+        """Return the maximum cost of answers, in each round; `answers` defaults to the maximum."""
         terms = self.read.terms
         given = terms.answers if answers is None else answers
-        return self.cost(terms.tasks if given and terms.mechanism.every_task else given)
+        cost = self.cost(terms.tasks if given and terms.mechanism.every_task else given)
+        return [evolve(cost, campaign=name) for name in self.read.names_ahead()]
 
     def affordable(self, *, joined: bool) -> int:
         """Return how many answers the budget allows; see `Client.affordable`."""
@@ -128,3 +139,11 @@ class Answering:
             raise AnswerError("campaign.too-many-answers", answers=terms.answers, given=given)
         if not given and not terms.mechanism.every_task:
             raise AnswerError("campaign.no-answer")
+
+
+def upload_in(place: CampaignFolder) -> CommittedReports:
+    """Return the committed reports; raise AnswerError without any."""
+    content = place.upload()
+    if content is None:
+        raise AnswerError("campaign.nothing-pending")
+    return CommittedReports(content=content)

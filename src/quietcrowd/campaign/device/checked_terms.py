@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Literal
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
 from quietcrowd.campaign.terms.channels import usable_mechanism
@@ -20,6 +20,7 @@ from quietcrowd.campaign.terms.configuration import (
     ALLOTTING_VERSION,
     FIRST_VERSION,
     NAMING_VERSION,
+    ROUNDS_VERSION,
     VERSION,
     agreed_sentences,
     agreed_summary,
@@ -30,10 +31,12 @@ from quietcrowd.campaign.terms.configuration import (
     hash_tasks,
     loss_of_tasks,
 )
+from quietcrowd.campaign.terms.menu import Menu, chosen, count_choices, with_menu
 from quietcrowd.campaign.terms.near_copies import largest_group
 from quietcrowd.campaign.terms.options import among_options
 from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.campaign.terms.promises import Allotment, Promises
+from quietcrowd.campaign.terms.rounds import RoundLosses, Rounds
 from quietcrowd.campaign.terms.settings import MAX_REPORTS, MAX_TASKS
 from quietcrowd.exceptions import CampaignError, ParameterError, QuietcrowdError
 from quietcrowd.mechanisms import Mechanism
@@ -60,7 +63,9 @@ class Terms:
     answers if it depends on the tasks; `read_tasks` verifies it. `as_of` is the day that all
     questions are about, such as 2026-12-01. `drafts` states whether devices may keep unsent
     answers. `closes_on` is the last day (UTC) on which the server accepts reports, which it does
-    not promise. Older campaign versions have no `promises`, `requester_id` or `drafts`.
+    not promise. Older campaign versions have no `promises`, `requester_id` or `drafts`. With
+    `rounds`, everything else is about one round. `choice` is the place of these terms in the
+    campaign's menu, if it has one; the requester assumes that the share `share` chooses it.
     """
 
     campaign: str
@@ -81,10 +86,18 @@ class Terms:
     as_of: str | None = None
     drafts: bool | None = None
     closes_on: str | None = None
+    rounds: Rounds | None = None
+    choice: int | None = None
+    share: float | None = None
+
+    @property
+    def losses(self) -> RoundLosses | None:
+        """Losses of a round, of any window of rounds and of all; None without rounds."""
+        return None if self.rounds is None else self.rounds.losses(self.guarantee.total_epsilon)
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
-        """Guarantee for a worker with all answers."""
+        """Guarantee for a worker with all answers, in rounds to one of them."""
         return campaign_guarantee(
             self.mechanism, self.answers, self.linked, self.tasks, self.total_epsilon
         )
@@ -100,20 +113,26 @@ class Terms:
     @property
     def consent(self) -> tuple[str, ...]:
         """Sentences that the worker agrees to: guarantee, promises, allotment and day."""
-        return agreed_sentences(self.guarantee, self.promises, self.allotment, self.as_of)
+        more = (self.rounds, self.choice is not None)
+        return agreed_sentences(self.guarantee, self.promises, self.allotment, self.as_of, *more)
 
     @property
     def summary(self) -> tuple[str, ...]:
         """The same in brief, as a worker sees it first."""
-        return agreed_summary(self.mechanism, self.guarantee, self.promises, self.allotment)
+        more = (self.rounds, self.choice is not None)
+        return agreed_summary(self.mechanism, self.guarantee, self.promises, self.allotment, *more)
 
     @classmethod
     def read(cls, document: Mapping[str, Any], campaign: str) -> Terms:
-        """Return the terms in a public campaign document; raise CampaignError if they are wrong."""
-        config, config_hash = document.get("config"), document.get("config_hash")
-        if not isinstance(config, dict) or _hash(config) != config_hash:
-            raise CampaignError("campaign.configuration-hash-differs")
-        _check_members(config, campaign)
+        """Return the first of `read_menu`."""
+        return read_menu(document, campaign)[0]
+
+    @classmethod
+    def _of(
+        cls, document: Mapping[str, Any], config: Mapping[str, Any], choice: int | None
+    ) -> Terms:
+        """Return the terms of a `chosen` configuration, or raise CampaignError."""
+        _check_members(config)
         requester_id, as_of, drafts = _identity(config)
         stated: dict[str, Any] = {
             **{name: config[name] for name in _SHARED},
@@ -122,13 +141,14 @@ class Terms:
             "requester_id": requester_id,
             "as_of": as_of,
             "drafts": drafts,
+            "rounds": _rounds(config),
         }
         try:
             mechanism = usable_mechanism(config["mechanism"])
             stated["mechanism"] = mechanism
             stated["total_epsilon"] = _said_loss(config, mechanism)
             stated["allotment"] = _allotment(config, mechanism)
-            expected = describe_campaign(**stated)
+            expected = describe_campaign(**stated, in_menu=choice is not None)
             earlier = earlier_members(expected)
         except CampaignError:
             raise
@@ -144,11 +164,41 @@ class Terms:
         is_day = isinstance(closes_on, str) and _DAY.fullmatch(closes_on)
         return cls(
             **stated,
-            config_hash=str(config_hash),
+            choice=choice,
+            config_hash=document["config_hash"],
             state="open" if document.get("state") == "open" else "closed",
             needs_invite=document.get("join_mode") != "open",
             closes_on=closes_on if is_day else None,
         )
+
+
+def read_menu(document: Mapping[str, Any], campaign: str) -> tuple[Terms, ...]:
+    """Return the terms of each choice in a public campaign document; without a menu, of one.
+
+    Raises CampaignError if they are not those of this campaign, or contradict each other.
+    """
+    config, config_hash = document.get("config"), document.get("config_hash")
+    if not isinstance(config, dict) or _hash(config) != config_hash:
+        raise CampaignError("campaign.configuration-hash-differs")
+    if config.get("campaign") != campaign:
+        raise CampaignError("campaign.another-campaign", campaign=campaign)
+    if config.get("version") != ROUNDS_VERSION or "menu" not in config:
+        return (Terms._of(document, config, None),)
+    try:
+        flats = [chosen(config, choice) for choice in range(count_choices(config) or 0)]
+    except (KeyError, TypeError, ValueError):
+        raise CampaignError("campaign.statement-invalid", members="menu") from None
+    read = [Terms._of(document, flat, choice) for choice, flat in enumerate(flats)]
+    try:
+        menu = Menu(
+            mechanisms=tuple(one.mechanism for one in read),
+            shares=tuple(config["menu"]["shares"]),
+            expected=config["menu"]["expected"],
+        )
+        _compare(config, with_menu(flats, menu))
+    except (QuietcrowdError, KeyError, TypeError, AttributeError):
+        raise CampaignError("campaign.statement-invalid", members="menu") from None
+    return tuple(evolve(one, share=share) for one, share in zip(read, menu.shares, strict=True))
 
 
 def _hash(value: Any) -> str | None:
@@ -158,22 +208,20 @@ def _hash(value: Any) -> str | None:
         return None
 
 
-def _check_members(config: Mapping[str, Any], campaign: str) -> None:
+def _check_members(config: Mapping[str, Any]) -> None:
     wrong = [name for name, kind in _MEMBERS.items() if type(config.get(name)) is not kind]
     if wrong:
         raise CampaignError("campaign.statement-invalid", members=", ".join(wrong))
     requester_id, as_of, drafts = _identity(config)
     if _names_requester(config) and not _is_id(requester_id):
         raise CampaignError("campaign.requester-id-missing")
-    if config.get("version") == VERSION and not isinstance(drafts, bool):
+    if config.get("version") in (VERSION, ROUNDS_VERSION) and not isinstance(drafts, bool):
         raise CampaignError("campaign.statement-invalid", members="drafts")
     try:
         if as_of is not None:
             check_as_of(as_of)
     except ParameterError:
         raise CampaignError("campaign.as-of-missing") from None
-    if config["campaign"] != campaign:
-        raise CampaignError("campaign.another-campaign", campaign=campaign)
     answers, tasks = config["answers_per_participant"], config["tasks"]
     if not 1 <= answers <= min(tasks, MAX_REPORTS) or tasks > MAX_TASKS:
         raise CampaignError(
@@ -190,14 +238,14 @@ def _check_members(config: Mapping[str, Any], campaign: str) -> None:
 
 
 def _names_requester(config: Mapping[str, Any]) -> bool:
-    return config.get("version") in (NAMING_VERSION, VERSION)
+    return config.get("version") in (NAMING_VERSION, VERSION, ROUNDS_VERSION)
 
 
 def _identity(config: Mapping[str, Any]) -> tuple[Any, Any, Any]:
     """Return the requester's id, the day and `drafts`, which older versions lack."""
     if not _names_requester(config):
         return None, None, None
-    drafts = config.get("drafts") if config.get("version") == VERSION else None
+    drafts = config.get("drafts") if config.get("version") != NAMING_VERSION else None
     return config.get("requester_id"), config.get("as_of"), drafts
 
 
@@ -206,6 +254,15 @@ def _promises(config: Mapping[str, Any]) -> Promises | None:
         return None
     try:
         return Promises.of(config)
+    except ParameterError as error:
+        raise CampaignError("campaign.statement-unclear", reason=one_line(str(error))) from None
+
+
+def _rounds(config: Mapping[str, Any]) -> Rounds | None:
+    if config.get("version") != ROUNDS_VERSION or "rounds" not in config:
+        return None
+    try:
+        return Rounds.read(config["rounds"])
     except ParameterError as error:
         raise CampaignError("campaign.statement-unclear", reason=one_line(str(error))) from None
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 
 from quietcrowd.accounting.spending import Spending
-from quietcrowd.campaign.device.answering import Answering
+from quietcrowd.campaign.device.answering import Answering, upload_in
 from quietcrowd.campaign.device.checked_terms import CampaignTask, Terms
 from quietcrowd.campaign.device.draw import Report
 from quietcrowd.campaign.device.folder import CampaignFolder, default_folder
@@ -18,13 +19,13 @@ from quietcrowd.campaign.device.http_client import CampaignServer
 from quietcrowd.campaign.device.joining import Joining
 from quietcrowd.campaign.device.ledger import Budget, DeviceLedger
 from quietcrowd.campaign.device.noise_text import noise_sentences
-from quietcrowd.campaign.device.reading import CampaignReading
+from quietcrowd.campaign.device.reading import CampaignReading, round_of
 from quietcrowd.campaign.device.receipt import HeldReports, WorkerReceipt
 from quietcrowd.campaign.terms.near_copies import alike
 from quietcrowd.campaign.terms.server_address import CampaignLink
-from quietcrowd.exceptions import AnswerError
+from quietcrowd.exceptions import AnswerError, CampaignError
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
-from quietcrowd.validation import check_real
+from quietcrowd.validation import check_real, check_whole
 
 if TYPE_CHECKING:
     import httpx
@@ -58,6 +59,8 @@ class Client:
         How long to retry an unanswered request, in seconds.
     transport : httpx.BaseTransport, optional
         Transport of the requests; default: the network.
+    clock : function, optional
+        Clock of the rounds, in seconds since 1970; default: the system's.
 
     Raises
     ------
@@ -96,6 +99,7 @@ class Client:
         delta: float = 0.0,
         patience: float = 60.0,
         transport: httpx.BaseTransport | None = None,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         check_real("patience", patience, 0)
         device = default_folder() if folder is None else Path(folder).absolute()
@@ -104,14 +108,58 @@ class Client:
         self._server = CampaignServer(link=link, patience=patience, transport=transport)
         self._folder = CampaignFolder.of(device, link)
         self._ledger = DeviceLedger.of(device)
-        self._read = CampaignReading(link=link, server=self._server, folder=self._folder)
+        self._read = CampaignReading(
+            link=link, server=self._server, folder=self._folder, clock=clock
+        )
         self._joining = Joining(read=self._read, ledger=self._ledger)
         self._answering = Answering(read=self._read, ledger=self._ledger, budget=self.budget)
 
     @property
+    def menu(self) -> tuple[Terms, ...]:
+        """Terms of each choice, verified on this device and read once; without a menu, of one.
+
+        The first has the smallest privacy loss.
+        """
+        return self._read.menu
+
+    def choose(self, choice: int) -> None:
+        """Choose an entry of `menu`, before joining; it stays the worker's.
+
+        Raises ParameterError if there is none with this number, and CampaignError if the worker has
+        joined with another.
+        """
+        check_whole("choice", choice, 0, len(self.menu) - 1)
+        member = self._folder.membership()
+        if len(self.menu) == 1:
+            return
+        if member is not None and member.choice != choice:
+            raise CampaignError("campaign.choice-bound", choice=member.choice)
+        self._read.choice = choice
+
+    @property
     def terms(self) -> Terms:
-        """Terms of the campaign, verified on this device and read once."""
+        """Terms of the worker's choice; raises CampaignError before `choose` if there is a menu."""
         return self._read.terms
+
+    @property
+    def round(self) -> int | None:
+        """Present round, if this worker can answer it; None otherwise, and without rounds."""
+        return self._read.round
+
+    @property
+    def next_round(self) -> int | None:
+        """Present or next round that this worker can answer; None after the last.
+
+        Before joining it is unknown, and None. `Rounds.begin` returns when it begins.
+        """
+        rounds, member = self.terms.rounds, self._folder.membership()
+        if rounds is None or member is None:
+            return None
+        answered = {*member.spent, *map(round_of, self._folder.commits())}
+        number = rounds.next_own(self._read.now, member.slot)
+        while number is not None and number in answered:
+            number = rounds.next_own(rounds.end(number), member.slot)
+        return number
 
     @property
     def consent(self) -> tuple[str, ...]:
@@ -203,13 +251,16 @@ class Client:
 
     @property
     def committed(self) -> bool:
-        """Whether reports were sampled and stored, whether or not they were sent."""
-        return self._folder.upload() is not None
+        """Whether reports were sampled and stored, whether or not they were sent.
+
+        In rounds, this and `sent` are about the present round, or else the last answered one.
+        """
+        return self._read.place.upload() is not None
 
     @property
     def sent(self) -> bool:
         """Whether the server acknowledged the reports."""
-        return self._folder.receipt() is not None
+        return self._read.place.receipt() is not None
 
     def spent(self) -> Spending:
         """Return this device's spending in all campaigns, at the budget's delta."""
@@ -220,7 +271,17 @@ class Client:
 
         `answers` is the number of answers given; default: as many as possible.
         """
-        return self._ledger.spent_after(self._answering.most_cost(answers), self.budget.delta)
+        return self._ledger.spent_after(self._answering.most_costs(answers), self.budget.delta)
+
+    def spent_in_window(self, rounds: int | None = None) -> float:
+        """Return the largest loss so far in any window of rounds of this campaign, at delta 0.
+
+        `rounds` is their number; default: the campaign's window.
+        """
+        stated = self.terms.rounds
+        if stated is None:
+            raise CampaignError("campaign.no-rounds")
+        return self._ledger.window(self._folder.campaign, rounds or stated.window)
 
     def used_after(self, answers: int | None = None) -> float:
         """Return at most how much of the budget is used after this campaign; 0 without a budget.
@@ -229,7 +290,7 @@ class Client:
         far. At delta 0 this is the sum of all losses. Above 0 it is what a privacy filter counts,
         because whether a worker answers again may depend on earlier reports.
         """
-        return self._ledger.used_after(self._answering.most_cost(answers), self.budget)
+        return self._ledger.used_after(self._answering.most_costs(answers), self.budget)
 
     def affordable(self) -> int:
         """Return how many answers the budget allows, at most the maximum of the campaign.
@@ -293,8 +354,10 @@ class Client:
             If the server rejects a report; see `WorkerReceipt.require_all`.
         """
         self.join()
-        with self._folder.held():
+        with self._folder.held(), self._read.at_one_moment():
             self._joining.require_not_left()
+            if self.terms.rounds is not None and self.round is None:
+                raise AnswerError("campaign.not-this-round")
             if self.committed:
                 raise AnswerError("campaign.already-answered")
             self._answering.commit(answers)
@@ -306,7 +369,7 @@ class Client:
         A second call returns the same receipt; errors as in `answer`.
         """
         with self._folder.held():
-            if self.committed and not self.sent:
+            if self._answering.pending():
                 self._server.take_place(self._read.member.credential)
             return self._answering.send()
 
@@ -318,7 +381,7 @@ class Client:
         """
         if not self.sent:
             raise AnswerError("campaign.nothing-acknowledged")
-        return self._answering.upload().reports(self.terms.mechanism, self.tasks)
+        return upload_in(self._read.place).reports(self.terms.mechanism, self.tasks)
 
     def stored(self) -> HeldReports:
         """Return the server's data of this worker, compared with the sent data.
@@ -326,12 +389,17 @@ class Client:
         Reports without an acknowledgment are not shown. They do not count as missing if the server
         stores none, because `resume` sends them again.
         """
+        commits, rounds = self._folder.commits(), self.terms.rounds
+        over = (
+            0 if rounds is None else (self._read.now - rounds.begin(rounds.keep)) // rounds.length
+        )
         return HeldReports.read(
             self._server.read_reports(self._read.member.credential),
-            self._answering.upload() if self.committed else None,
+            [upload_in(place) for place in commits],
             self.terms.mechanism,
             self.tasks,
-            acknowledged=self.sent,
+            acknowledged=all(place.receipt() is not None for place in commits),
+            deleted=range(max(0, int(over))),
         )
 
     def withdraw(self) -> None:
@@ -352,8 +420,7 @@ class Client:
         self._joining.require_leavable()
         with self._folder.held():
             self._joining.leave()
-            if self.committed:
-                with self._ledger.held():
-                    self._answering.charge()
+            with self._ledger.held():
+                self._answering.charge()
             self._folder.leave()
             self._read.forget_tasks()

@@ -49,16 +49,24 @@ class CommittedReports:
 
     @classmethod
     def of(
-        cls, reports: Mapping[str, CodedReport], terms: Terms, again: Collection[str] = ()
+        cls,
+        reports: Mapping[str, CodedReport],
+        terms: Terms,
+        again: Collection[str] = (),
+        number: int | None = None,
     ) -> CommittedReports:
-        """Return the upload of reports by task id, or raise CampaignError if it is too large."""
+        """Return the upload of reports by task id, or raise CampaignError if it is too large.
+
+        `number` is that of the round, if the campaign has rounds.
+        """
         items = []
         for task in sorted(reports):
             value, bit = reports[task]
             item = {"report_id": new_id().hex(), "task_id": task, "value": value}
             more: dict[str, Any] = {} if bit is None else {"bit": bit}
             items.append(item | more | ({"again": True} if task in again else {}))
-        return cls._fitting({"config_hash": terms.config_hash, "reports": items})
+        of_round = {} if number is None else {"round": number}
+        return cls._fitting({"config_hash": terms.config_hash, "reports": items, **of_round})
 
     @classmethod
     def of_sketch(cls, reports: Reports, terms: Terms) -> CommittedReports:
@@ -81,6 +89,12 @@ class CommittedReports:
         """Reports in their wire format; empty for a sketch."""
         items: list[dict[str, Any]] = json.loads(self.content).get("reports", [])
         return items
+
+    @property
+    def round(self) -> int | None:
+        """Number of the round; None without rounds."""
+        number: int | None = json.loads(self.content).get("round")
+        return number
 
     @property
     def sketch(self) -> dict[str, Any] | None:
@@ -214,7 +228,8 @@ class Draw:
         self, sent: Mapping[str, CodedReport], again: Collection[str] = ()
     ) -> CommittedReports:
         by_id = {task.id: sent[task.name] for task in self.reported}
-        return CommittedReports.of(by_id, self.terms, again)
+        number = self.questions.occasion.get("round")
+        return CommittedReports.of(by_id, self.terms, again, number)
 
     @property
     def _rule(self) -> ReportRule:

@@ -21,13 +21,14 @@ from quietcrowd.private_files import (
     create_private,
     file_lock,
     read_private,
+    replace_private,
     wipe_private,
 )
 
 _CREDENTIAL, _CANDIDATE = "credential", "credential.new"
 _MEMO, _UPLOAD, _RECEIPT = "memo", "upload.json", "receipt.json"
 _ALLOTMENT, _WITHDRAWN, _LOCK = "allotment.json", "withdrawn", "lock"
-_IMAGE = "image-"
+_IMAGE, _ROUND = "image-", "round-"
 
 
 def default_folder() -> Path:
@@ -73,7 +74,9 @@ class Membership:
     """Device's credential in one campaign, and the hash of the configuration it agreed to.
 
     `link` is the hash of the invite; older versions stored none. `code` moves the worker to another
-    device; with `continues` it moved the worker here.
+    device; with `continues` it moved the worker here. `choice` is the worker's entry of a menu, and
+    `slot` the one of all rounds, sampled once. In `spent` rounds, this worker answered before with
+    the same invite.
     """
 
     credential: str = field(repr=False)
@@ -81,6 +84,9 @@ class Membership:
     link: str | None = field(default=None, repr=False)
     code: str | None = field(default=None, repr=False)
     continues: bool = False
+    choice: int | None = None
+    slot: int | None = None
+    spent: tuple[int, ...] = ()
 
     @property
     def moved_by(self) -> str | None:
@@ -95,7 +101,11 @@ class Membership:
 
 @frozen(kw_only=True)
 class CampaignFolder:
-    """Files of one campaign on a device; `campaign` is the link without its invite."""
+    """Files of one campaign on a device, or of one of its rounds.
+
+    `campaign` is the link without its invite, followed by ``#t`` for round t. Files of a round are
+    its memo, reports, receipt and record.
+    """
 
     path: Path
     campaign: str
@@ -105,6 +115,26 @@ class CampaignFolder:
         """Return the files of a campaign; the same id on another server is another campaign."""
         name = hashlib.sha256(link.name.encode()).hexdigest()[:32]
         return cls(path=device / "campaigns" / name, campaign=link.name)
+
+    def in_round(self, number: int) -> CampaignFolder:
+        """Return the files of a round."""
+        return CampaignFolder(
+            path=self.path / f"{_ROUND}{number}", campaign=f"{self.campaign}#{number}"
+        )
+
+    def rounds(self) -> dict[int, CampaignFolder]:
+        """Return the files of each round that has some, in order."""
+        numbers = (path.name.removeprefix(_ROUND) for path in self.path.glob(f"{_ROUND}*/"))
+        return {number: self.in_round(number) for number in sorted(map(int, numbers))}
+
+    def commits(self) -> tuple[CampaignFolder, ...]:
+        """Return where reports were committed: here, or in which rounds."""
+        places = (self, *self.rounds().values())
+        return tuple(place for place in places if place.upload() is not None)
+
+    def open(self) -> None:
+        """Create the directory."""
+        self.path.mkdir(mode=0o700, exist_ok=True)
 
     @property
     def memo(self) -> Path:
@@ -126,7 +156,7 @@ class CampaignFolder:
                 lock.enter_context(file_lock(self.path / _LOCK, wait=False))
             except (BlockingIOError, PermissionError):
                 raise CampaignError("campaign.folder-in-use", campaign=self.campaign) from None
-            for draft in self.path.glob(".*.*"):  # of a killed writer
+            for draft in self.path.glob("**/.*.*"):  # of a killed writer
                 wipe_private(draft, draft.read_bytes())
             yield
 
@@ -139,17 +169,23 @@ class CampaignFolder:
         return self._member(_CANDIDATE)
 
     def enter(
-        self, config_hash: str, invite: str | None = None, code: str | None = None
+        self,
+        config_hash: str,
+        invite: str | None = None,
+        code: str | None = None,
+        *,
+        choice: int | None = None,
+        slot: int | None = None,
     ) -> Membership:
         """Return the membership to join with: the present one, or a candidate for its place.
 
         A `code` from another device begins a new membership, as does another invite until reports
-        are committed. Its credential is sampled once and stored.
+        are committed. Its credential is sampled once and stored, with `choice` and `slot`.
         """
         link = None if invite is None else participant_id(invite).hex()
         member, candidate = self.membership(), self.candidate()
         is_same = member is not None and (None in (link, member.link) or link == member.link)
-        if member is not None and (self.upload() is not None or (is_same and code is None)):
+        if member is not None and (self.commits() or (is_same and code is None)):
             return member
         if candidate is not None and (candidate.link, candidate.moved_by) == (link, code):
             return candidate
@@ -161,11 +197,20 @@ class CampaignFolder:
             "code": code or new_code(),
             "continues": code is not None,
             "link": link,
+            **({} if choice is None else {"choice": choice}),
+            **({} if slot is None else {"slot": slot}),
         }
         create_private(self.path / _CANDIDATE, canonical_json(new) + b"\n")
         entered = self.candidate()
         assert entered is not None
         return entered
+
+    def bind(self, member: Membership) -> Membership:
+        """Store the choice, the slot and the spent rounds to which a server binds a candidate."""
+        bound = {"choice": member.choice, "slot": member.slot, "spent": [*member.spent]}
+        document = {**(self._read(_CANDIDATE) or {}), **bound}
+        replace_private(self.path / _CANDIDATE, canonical_json(document) + b"\n")
+        return member
 
     def accept(self, member: Membership) -> bool:
         """Activate a candidate that the server admitted; return whether that is new."""
@@ -196,8 +241,18 @@ class CampaignFolder:
             raise self._damaged(name)
         if not isinstance(continues, bool):
             raise self._damaged(name)
+        choice, slot, spent = document.get("choice"), document.get("slot"), document.get("spent")
+        if not all(type(one) in (int, type(None)) for one in (choice, slot, *(spent or ()))):
+            raise self._damaged(name)
         return Membership(
-            credential=credential, config_hash=agreed, link=link, code=code, continues=continues
+            credential=credential,
+            config_hash=agreed,
+            link=link,
+            code=code,
+            continues=continues,
+            choice=choice,
+            slot=slot,
+            spent=tuple(spent or ()),
         )
 
     def allotted(self, tasks: Sequence[str]) -> list[str]:
@@ -252,8 +307,10 @@ class CampaignFolder:
 
     def leave(self) -> None:
         """Destroy the files of the campaign, except a marker and the record of sent reports."""
-        if self.upload() is not None:
+        if self.commits():
             create_private(self.path / _WITHDRAWN, b"withdrawn\n")
+        for place in self.rounds().values():
+            place.leave()
         for name in (_MEMO, _UPLOAD, _RECEIPT, _ALLOTMENT, _CANDIDATE, _CREDENTIAL):
             self._wipe(name)
         self._remove_images()

@@ -123,13 +123,19 @@ class CampaignServer:
         """Return the public campaign document; errors as in `ask` and `read_object`."""
         return read_object(self.ask("GET", self._campaign))
 
-    def join(self, member: Membership) -> None:
-        """Join with the link's invite, if any, having agreed to a configuration."""
+    def join(self, member: Membership) -> dict[str, Any]:
+        """Join with the link's invite, if any, having agreed to a configuration.
+
+        Returns the server's record of the worker.
+        """
         body: dict[str, Any] = {"config_hash": member.config_hash}
         if self.link.invite is not None:
             body["invite"] = self.link.invite
             if member.code is not None:
                 body |= {"code": member.code, "continues": member.continues}
+        for name in ("choice", "slot"):
+            if getattr(member, name) is not None:
+                body[name] = getattr(member, name)
         path = f"{self._campaign}/participants/{member.participant}"
         content = canonical_json(body)
         answer = self.ask("PUT", path, content=content, credential=member.credential)
@@ -137,7 +143,7 @@ class CampaignServer:
             problem_name(answer) == "withdrawn"
         ):  # this device has not withdrawn: it has the credential
             raise CampaignError("campaign.place-moved")
-        read_object(answer)
+        return read_object(answer)
 
     def take_place(self, credential: str) -> None:
         """Spend the invite, so that no other device can send with it."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from quietcrowd.campaign.device.folder import Membership
 from quietcrowd.campaign.device.http_client import fetch_images
@@ -12,6 +14,12 @@ from quietcrowd.campaign.device.ledger import DeviceLedger
 from quietcrowd.campaign.device.reading import CampaignReading
 from quietcrowd.campaign.terms.tokens import read_code
 from quietcrowd.exceptions import AnswerError, CampaignError, ParameterError, UnansweredError
+from quietcrowd.mechanisms.randomness import system_words, uniform_integers
+
+
+def draw_slot(slots: int) -> int:
+    """Sample a slot, which a device keeps in all rounds."""
+    return int(uniform_integers(system_words, 0, slots - 1, 1)[0])
 
 
 @frozen(kw_only=True)
@@ -27,43 +35,80 @@ class Joining:
         member = self.read.folder.membership()
         if member is None or member.code is None or self.read.link.invite is None:
             return None
-        is_over = self.read.folder.upload() is not None
-        return None if is_over else "-".join(re.findall("....", member.code))
+        return None if self.read.folder.commits() else "-".join(re.findall("....", member.code))
 
     def join(self, code: str | None) -> None:
         """Join, and fetch all that is needed to answer; errors as in `Client.join`.
 
         If the server rejects the device, its files remain as they were. If it does not answer, it
-        may have let the device in: the same call then sends the same request.
+        may have let the device in: the same call then sends the same request. If the server binds
+        the worker to another choice, the device does not take part before that one is chosen.
         """
         self.require_not_left()
         read, folder = self.read, self.read.folder
-        committed = folder.upload() is not None
+        terms, committed = read.terms, folder.commits()
         typed = None if code is None else read_code(code)
         if code is not None and typed is None:
             raise ParameterError("campaign.code-invalid")
         if typed is not None and committed:
             raise AnswerError("campaign.already-answered")
-        member = folder.enter(read.terms.config_hash, read.link.invite, typed)
+        by_crowd = terms.rounds is not None and terms.rounds.division == "crowd"
+        member = folder.enter(
+            terms.config_hash,
+            read.link.invite,
+            typed,
+            choice=terms.choice,
+            slot=draw_slot(terms.rounds.slots) if by_crowd and terms.rounds else None,
+        )
+        if member.choice != terms.choice:
+            raise CampaignError("campaign.choice-bound", choice=member.choice)
         try:
-            read.server.join(member)
+            member = self._bound(member, read.server.join(member))
         except UnansweredError:
             raise
-        except CampaignError:
-            folder.reject(member)
+        except CampaignError as error:
+            if error.code != "campaign.choice-bound":
+                folder.reject(member)
             raise
         if folder.accept(member):
             read.forget_tasks()
-        if not committed:
+        if read.place.upload() is None:
             read.read_tasks(member)
             fetch_images(read.listed, folder, read.server, member.credential)
-            read.open_memo(member)
+            if terms.rounds is None or read.round is not None:
+                read.open_memo(member)
+
+    def _bound(self, member: Membership, document: Mapping[str, Any]) -> Membership:
+        """Return the membership to which the server binds the worker, from its response.
+
+        Choice and slot belong to the invite: of two devices with one invite, the first decides.
+        """
+        read, folder, terms = self.read, self.read.folder, self.read.terms
+        rounds, choice, slot = terms.rounds, document.get("choice"), document.get("slot")
+        if terms.choice is None and rounds is None:
+            return member
+        spent = document.get("rounds") or []
+        choices = range(len(read.menu)) if terms.choice is not None else None
+        slots = None if member.slot is None or rounds is None else range(rounds.slots)
+        is_sound = _is_among(choice, choices) and _is_among(slot, slots)
+        if not is_sound or not all(type(one) is int for one in spent):
+            raise CampaignError("campaign.binding-invalid")
+        bound = evolve(member, choice=choice, slot=slot)
+        if member == folder.membership():
+            if bound != member:
+                raise CampaignError("campaign.binding-invalid")
+            return member
+        bound = folder.bind(evolve(bound, spent=tuple(spent)))
+        if choice != terms.choice:
+            raise CampaignError("campaign.choice-bound", choice=choice)
+        return bound
 
     def require_not_left(self) -> None:
         """Raise CampaignError if fresh noise about the same answers would be sampled."""
-        if self.read.folder.withdrawn:
+        folder = self.read.folder
+        if folder.withdrawn:
             raise CampaignError("campaign.withdrawn-before")
-        if self.read.folder.upload() is None and self.ledger.charged(self.read.link.name):
+        if self.ledger.charged_of(folder.campaign) - {one.campaign for one in folder.commits()}:
             raise CampaignError("campaign.device-files-lost")
 
     def leave(self) -> None:
@@ -76,10 +121,15 @@ class Joining:
         folder = self.read.folder
         if self._members() or folder.withdrawn:
             return
-        if folder.upload() is not None or self.ledger.charged(self.read.link.name):
+        if folder.commits() or self.ledger.charged_of(folder.campaign):
             raise CampaignError("campaign.credential-missing", credential=folder.credential)
         raise CampaignError("campaign.not-taking-part")
 
     def _members(self) -> list[Membership]:
         members = self.read.folder.membership(), self.read.folder.candidate()
         return [member for member in members if member is not None]
+
+
+def _is_among(value: Any, numbers: range | None) -> bool:
+    """Return whether a value is one of some numbers, or None without any."""
+    return value is None if numbers is None else type(value) is int and value in numbers

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -79,26 +79,37 @@ class DeviceLedger:
         """Return whether reports may have been sent to a campaign."""
         return campaign in self.campaigns()
 
+    def charged_of(self, campaign: str) -> frozenset[str]:
+        """Return the names under which a campaign is charged: its own, or those of its rounds."""
+        rounds = f"{campaign}#"
+        return frozenset(
+            name for name in self.campaigns() if name == campaign or name.startswith(rounds)
+        )
+
     def spent(self, delta: float) -> Spending:
         """Return the spending; see `PrivacyLedger.spent`."""
         return self.read().spent(_WORKER, delta)
 
-    def spent_after(self, cost: Cost, delta: float) -> Spending:
-        """Return the spending once a campaign has its reports."""
-        return self._after(cost).spent(_WORKER, delta)
+    def window(self, campaign: str, rounds: int) -> float:
+        """Return the largest loss in this many rounds in a row; see `PrivacyLedger.window`."""
+        return self.read().window(_WORKER, campaign, rounds).total_epsilon
 
-    def used_after(self, cost: Cost, budget: Budget) -> float:
-        """Return how much of a budget is used after a campaign; see `PrivacyLedger.used`."""
+    def spent_after(self, costs: Iterable[Cost], delta: float) -> Spending:
+        """Return the spending once campaigns, or rounds, have their reports."""
+        return self._after(costs).spent(_WORKER, delta)
+
+    def used_after(self, costs: Iterable[Cost], budget: Budget) -> float:
+        """Return how much of a budget is then used; see `PrivacyLedger.used`."""
         if budget.most is None:
             return 0.0
-        return self._after(cost).used(_WORKER, budget.most, budget.delta)
+        return self._after(costs).used(_WORKER, budget.most, budget.delta)
 
     def require(self, cost: Cost, budget: Budget) -> None:
         """Raise ParameterError if new reports would exceed a budget."""
         if budget.most is None or not cost.count or self.charged(cost.campaign):
             return
-        used = self.used_after(evolve(cost, count=0), budget)
-        after = self.used_after(cost, budget)
+        used = self.used_after((), budget)
+        after = self.used_after((cost,), budget)
         if after <= budget.most:
             return
         fewer = cost.count > 1 and not cost.mechanism.every_task
@@ -116,7 +127,7 @@ class DeviceLedger:
         """Return how many reports a budget allows, up to `most.count`; if none, ParameterError."""
 
         def used(given: int) -> float:
-            return self.used_after(evolve(most, count=given), budget)
+            return self.used_after((evolve(most, count=given),), budget)
 
         every_task = most.mechanism.every_task
         self.require(most if every_task else evolve(most, count=1), budget)
@@ -128,20 +139,22 @@ class DeviceLedger:
     def charge(self, cost: Cost) -> None:
         """Charge reports that are about to be sent, unless charged; the caller holds the lock."""
         if cost.count and not self.charged(cost.campaign):
-            replace_private(self.path, self._after(cost).to_json().encode())
+            replace_private(self.path, self._after((cost,)).to_json().encode())
 
-    def _after(self, cost: Cost) -> PrivacyLedger:
+    def _after(self, costs: Iterable[Cost]) -> PrivacyLedger:
         ledger = self.read()
-        if not cost.count or any(one.campaign == cost.campaign for one in ledger.charges):
-            return ledger
-        return ledger.charge(
-            _WORKER,
-            cost.mechanism,
-            answers=cost.count,
-            tasks=cost.count,
-            campaign=cost.campaign,
-            spared=cost.spared,
-        )
+        charged = {one.campaign for one in ledger.charges}
+        for cost in costs:
+            if cost.count and cost.campaign not in charged:
+                ledger = ledger.charge(
+                    _WORKER,
+                    cost.mechanism,
+                    answers=cost.count,
+                    tasks=cost.count,
+                    campaign=cost.campaign,
+                    spared=cost.spared,
+                )
+        return ledger
 
     @contextmanager
     def held(self) -> Iterator[None]:

@@ -7,6 +7,7 @@ first answer only, so sending it again reveals nothing new.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from attrs import frozen
@@ -26,18 +27,23 @@ CodedReport: TypeAlias = tuple[int, int | None]
 
 
 def question_hash(
-    task: CampaignTask, domain: Domain, as_of: str | None = None, channel: Any = None
+    task: CampaignTask,
+    domain: Domain,
+    as_of: str | None = None,
+    channel: Any = None,
+    occasion: Mapping[str, Any] = MappingProxyType({}),
 ) -> str:
     """Return the SHA-256, in hex, of a question: content (else name), possible answers and day.
 
     If tasks list their options, these are in the content, and the question includes their table.
+    The `occasion` is the campaign and its round, if it has rounds: each gets fresh noise.
     """
     asked = {"data": task.data} if task.data else {"task": task.name}
     day = {} if as_of is None else {"as_of": as_of}
     answers = {"answers": _answers(domain)}
     if isinstance(channel, OptionsChannel):
         answers = {"table": channel.table_for(len(task.data[COLUMN])).weights.tolist()}
-    return canonical_hash({**asked, **answers, **day}).hex()
+    return canonical_hash({**asked, **answers, **day, **occasion}).hex()
 
 
 def channel_hash(mechanism: Mechanism) -> str | None:
@@ -99,11 +105,12 @@ class TaskQuestions:
     tasks: Sequence[CampaignTask]
     mechanism: Mechanism
     as_of: str | None = None
+    occasion: Mapping[str, Any] = MappingProxyType({})
 
     @cached_property
     def hashes(self) -> Mapping[str, str]:
         """Question hash of each task, by task name."""
-        public = (self.mechanism.domain, self.as_of, self.mechanism.channel)
+        public = (self.mechanism.domain, self.as_of, self.mechanism.channel, self.occasion)
         return {task.name: question_hash(task, *public) for task in self.tasks}
 
     @cached_property

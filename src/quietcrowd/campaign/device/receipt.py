@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -113,26 +113,33 @@ class HeldReports:
     def read(
         cls,
         document: Mapping[str, Any],
-        upload: CommittedReports | None,
+        uploads: Sequence[CommittedReports],
         mechanism: Mechanism,
         tasks: Sequence[CampaignTask],
         *,
         acknowledged: bool = True,
+        deleted: Collection[int] = (),
     ) -> HeldReports:
-        """Compare a server's document with the upload; raise CampaignError if it is invalid."""
-        items: list[dict[str, Any]] = [] if upload is None else upload.items
-        sketch = None if upload is None else upload.sketch
+        """Compare a server's document with the uploads; raise CampaignError if it is invalid.
+
+        The server may have `deleted` the reports of some rounds; they do not count as missing.
+        """
+        sketches_sent = [one.sketch for one in uploads if one.sketch is not None]
         try:
-            sent = {*map(_sent, items), *([] if sketch is None else [_sent_sketch(sketch)])}
+            sent = {
+                *(_sent({"round": one.round, **item}) for one in uploads for item in one.items),
+                *map(_sent_sketch, sketches_sent),
+            }
             listed, its_sketch = document["reports"], document["sketch"]
             sketches = [] if its_sketch is None else [_sent_sketch(its_sketch)]
             held = {*map(_sent, listed), *sketches}
-            shown = acknowledged or upload is None
+            shown = acknowledged or not uploads
+            due = {report for report in sent if report[-1] not in deleted}
             return cls(
                 count=len(listed) + len(sketches),
                 reports=readable_reports(listed, mechanism, tasks) if shown else (),
                 sketch=tuple(its_sketch["numbers"]) if sketches and shown else None,
-                missing=len(sent - held) if acknowledged or held else 0,
+                missing=len(due - held) if acknowledged or held else 0,
                 strange=len(held - sent),
             )
         except (KeyError, TypeError, ValueError, OverflowError, pa.ArrowException, IndexError):
@@ -146,6 +153,7 @@ def _sent(item: Mapping[str, Any]) -> _SentReport:
         item["value"],
         item.get("bit"),
         item.get("again", False),
+        item.get("round"),
     )
 
 

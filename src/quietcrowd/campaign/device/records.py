@@ -89,18 +89,31 @@ class EarlierReports:
     """Records of all campaigns of a device, as seen from one campaign."""
 
     records: tuple[CampaignRecord, ...]
+    campaign: str
     origin: str
     requester: str | None
     mechanism: Mechanism
 
     @classmethod
     def read(
-        cls, campaigns: Path, *, origin: str, requester: str | None, mechanism: Mechanism
+        cls,
+        campaigns: Path,
+        *,
+        campaign: str,
+        origin: str,
+        requester: str | None,
+        mechanism: Mechanism,
     ) -> EarlierReports:
         """Read the records below `campaigns`, the parent of all campaign directories."""
-        records = (read_record(folder) for folder in sorted(campaigns.glob("*/")))
-        found = tuple(record for record in records if record is not None)
-        return cls(records=found, origin=origin, requester=requester, mechanism=mechanism)
+        folders = sorted([*campaigns.glob("*/"), *campaigns.glob("*/round-*/")])
+        records = (read_record(folder) for folder in folders)
+        return cls(
+            records=tuple(record for record in records if record is not None),
+            campaign=campaign,
+            origin=origin,
+            requester=requester,
+            mechanism=mechanism,
+        )
 
     @cached_property
     def known(self) -> Mapping[str, CodedReport]:
@@ -120,12 +133,16 @@ class EarlierReports:
         return known
 
     def asked(self, question: str, letters: Collection[str]) -> bool:
-        """Return whether a question, or one sharing letters, has a report but gets fresh noise."""
+        """Return whether a question, or one sharing letters, has a report but gets fresh noise.
+
+        Other rounds of the same campaign do not count: the worker agreed to their losses.
+        """
         if question in self.known:
             return False
         return any(
             question in one.reports or not set(letters).isdisjoint(one.letters)
             for one in self.records
+            if not one.campaign.startswith(f"{self.campaign}#")
         )
 
 
