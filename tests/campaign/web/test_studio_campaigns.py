@@ -4,6 +4,7 @@ import base64
 import csv
 import html
 import io
+import json
 import re
 
 import pytest
@@ -256,6 +257,25 @@ def test_the_curve_has_the_number_of_the_verdict(requester):
     fill(requester, "How many people will answer?", "31")
     page.locator("#verdict.old").get_by_text("Forecasting", exact=True).wait_for()
     assert page.locator("#curve-card.old").count() == 1
+
+
+@pytest.mark.nightly
+def test_a_typed_number_is_stored_and_forecast_once(requester):
+    page = requester.page
+    draft_of(requester, "few.csv", "".join(HEDGES.splitlines(keepends=True)[:4]))
+    requester.go("Next: preview", "What people will see")
+    requester.go("Next: people and privacy", "People and privacy")
+    total, people = (page.locator(f"#{one}") for one in ("field-total_epsilon", "how-many"))
+    total.fill("1")
+    page.get_by_text("Draft saved", exact=True).wait_for()
+    total.blur()
+    people.fill("12")
+    page.locator("#verdict:not(.old)").get_by_text("With 12 people").wait_for()
+    people.blur()
+    assert page.locator("#verdict.old").count() == 0
+    requester.go("Next: who asks", "Who asks, and for how long")  # once all changes are stored
+    changes = [json.loads(one.body) for one in requester.wire.sent if one.method == "PATCH"]
+    assert changes.count({"total_epsilon": 1}) == 1
 
 
 @pytest.mark.nightly

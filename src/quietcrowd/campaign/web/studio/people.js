@@ -44,10 +44,9 @@ function ready(app, forecast) {
   const total = (value) => value > 0 && change({ total_epsilon: value });
   byId("total-range").addEventListener("input", ({ target }) => (byId("field-total_epsilon").value = target.value));
   byId("total-range").addEventListener("change", ({ target }) => total(Number(target.value)));
-  byId("field-total_epsilon").addEventListener("change", ({ target }) => total(Number(target.value)));
-  byId("how-many").addEventListener("change", ({ target }) => {
-    const wanted = Math.max(1, Math.round(Number(target.value)) || MANY);
-    app.expected.set(app.campaign.id, wanted);
+  whenTyped(byId("field-total_epsilon"), (text) => total(Number(text)));
+  whenTyped(byId("how-many"), (text) => {
+    app.expected.set(app.campaign.id, Math.max(1, Math.round(Number(text)) || MANY));
     show(app);
     forecast.renew();
   });
@@ -58,19 +57,29 @@ function ready(app, forecast) {
     change({ answers_per_participant: isPart ? wanted : null, allotment: isPart ? "random" : null });
   };
   byId("each-some").addEventListener("change", some);
-  each.addEventListener("change", some);
-  let timer = 0;
-  const typed = ({ target }) => {
-    const act = () => target === document.activeElement && target.value && target.dispatchEvent(new Event("change"));
-    clearTimeout(timer);
-    timer = setTimeout(act, TYPING);
-  };
-  [byId("how-many"), byId("field-total_epsilon"), each].forEach((one) => one.addEventListener("input", typed));
+  whenTyped(each, some);
   byId("each-all").addEventListener("change", () => change({ answers_per_participant: null, allotment: null }));
   byId("field-mechanism_name").addEventListener("change", ({ target }) => change({ mechanism_name: target.value || null }));
   forecast.onWay = change;
   show(app);
   forecast.make();
+}
+
+/** Act once on a typed text: shortly after the last key, or as soon as the field is left. */
+function whenTyped(field, act) {
+  let [timer, last] = [0, field.value];
+  const once = () => {
+    clearTimeout(timer);
+    if (field.value !== last) {
+      act((last = field.value));
+    }
+  };
+  field.addEventListener("focus", () => (last = field.value));
+  field.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => field.value && once(), TYPING);
+  });
+  field.addEventListener("change", once);
 }
 
 /** Show the settings of the campaign. */
