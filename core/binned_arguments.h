@@ -23,13 +23,16 @@ struct BinnedReports {
                                   // and the posterior is then interpolated
     Array<const double> missing;  // per report: log density where there is no answer; empty if all are answers
     Array<const double> known;    // per task: the known truth in bins, or NaN
+    Array<const i64> parts;       // per report: which mechanism it is of; empty if there is one
+
+    QC_FN i64 part(i64 report) const { return parts.size() ? parts[report] : 0; }
 };
 
 // Evidence of a worker's size of errors by the distance of its reports from what the others of a task say.
 struct BinnedDistances {
-    Array<const double> variances;  // per distribution: of a report, in squared bins
-    double precision;               // of a report of weight 1, in bins
-    double share;                   // weight of this evidence; the log densities have the rest
+    Array<const double, 2> variances;  // [part, distribution]: of a report, in squared bins
+    double precision;                  // of a report of weight 1, in bins
+    Array<const double> share;         // per part: weight of this evidence; the log densities have the rest
 };
 
 // From the apparent truth z, on which the reports agree, to the truth: shift + scale * z, scaled as values are.

@@ -132,8 +132,8 @@ void weigh_distributions(Array<const i64, 2> residuals, double unit, Array<const
 
 // Finds the posterior of each task's truth on bins, and tallies its statistics.
 //   densities  [column, distribution]: of reports under each distribution of errors, if support is computed
-//   weights    per worker: weight of its reports, above 0 and at most 1
-//   borne      per worker: their guaranteed weight; empty if no report is capped
+//   weights    [worker, part]: weight of its reports, above 0 and at most 1
+//   borne      [worker, part]: their guaranteed weight; empty if no report is capped
 //   levels     of the quantiles to be filled in
 //   ends       first and last bin, scaled as the values are
 //   messages   [task, bin]: log density of the reports, without the prior; filled unless empty
@@ -141,7 +141,7 @@ void weigh_distributions(Array<const i64, 2> residuals, double unit, Array<const
 //   estimates  filled unless empty
 void infer_by_bins(const NumberPartition& partition, const BinnedReports& reports, const BinnedPriors& priors,
                    const WorkerDistributions& distributions, const BinnedDistances& distances,
-                   const BinnedMap& map, Array<const double, 2> densities, Array<const double> weights, Array<const double> borne,
+                   const BinnedMap& map, Array<const double, 2> densities, Array<const double, 2> weights, Array<const double, 2> borne,
                    Array<const double> levels, Array<const double> ends,
                    const BinnedUnits& units, const BinnedTally& tally, Array<double, 2> messages, Array<double, 2> quantiles,
                    const NumberEstimates& estimates);

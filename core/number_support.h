@@ -15,18 +15,17 @@ struct Cap {
     i64 report;     // its place among the task's, or -1
     double factor;  // by which it counts, at most 1
 };
-QC_APART inline Cap cap(const u32* workers, i64 reports, const double* weights, const double* borne) {
+QC_APART inline Cap cap(i64 reports, const double* weights, const double* borne) {
     const double share = greater_of(2.0 / (double)greater_of<i64>(reports, 1), LARGEST_SHARE);
     if (share >= 1.0) return {-1, 1.0};
     i64 place = 0;
     for (i64 i = 0; i < reports; i++)
-        if (weights[workers[i]] > weights[workers[place]]) place = i;
+        if (weights[i] > weights[place]) place = i;
     double others = 0.0;
     for (i64 i = 0; i < reports; i++)
-        if (i != place) others += weights[workers[i]];
-    const u32 worker = workers[place];
-    const double most = greater_of(share / (1.0 - share) * others, borne[worker]);
-    return {place, lesser_of(most / weights[worker], 1.0)};
+        if (i != place) others += weights[i];
+    const double most = greater_of(share / (1.0 - share) * others, borne[place]);
+    return {place, lesser_of(most / weights[place], 1.0)};
 }
 
 // Adds the log density of a report under each distribution of its worker's errors.

@@ -118,9 +118,9 @@ template <> struct type_caster<quietcrowd::WorkerDistributions>
                     Array<const quietcrowd::i64>, Array<const quietcrowd::i32, 2>> {};
 template <> struct type_caster<quietcrowd::BinnedReports>
     : struct_caster<quietcrowd::BinnedReports, Array<const quietcrowd::i64>, Array<const quietcrowd::i64>,
-                    Array<const double>, Array<const double>, Array<const double>> {};
+                    Array<const double>, Array<const double>, Array<const double>, Array<const quietcrowd::i64>> {};
 template <> struct type_caster<quietcrowd::BinnedDistances>
-    : struct_caster<quietcrowd::BinnedDistances, Array<const double>, double, double> {};
+    : struct_caster<quietcrowd::BinnedDistances, Array<const double, 2>, double, Array<const double>> {};
 template <> struct type_caster<quietcrowd::BinnedMap>
     : struct_caster<quietcrowd::BinnedMap, double, double, Array<double, 2>> {};
 template <> struct type_caster<quietcrowd::BinnedPriors>

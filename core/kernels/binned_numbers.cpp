@@ -6,11 +6,11 @@
 namespace quietcrowd {
 namespace QC_VARIANT {
 // The weighted mean of the rests of a task's reports after rounding, in bins.
-static double rounded_off(const NumberTask& task, Array<const double> cut, Array<const double> weights, double unit) {
+static double rounded_off(const NumberTask& task, Array<const double> cut, const double* weights, double unit) {
     if (!cut.size()) return 0.0;
     i64 total = 0, weight = 0;
     for (i64 i = 0; i < task.count; i++) {
-        const double share = weights[task.workers[i]] * unit;
+        const double share = weights[i] * unit;
         weight = add(weight, to_integer(share));
         total = add(total, to_integer(share * cut[task.start + i]));
     }
@@ -56,7 +56,7 @@ static void check_places(const BinnedReports& reports, const NumberTask& task, i
 
 void infer_by_bins(const NumberPartition& partition, const BinnedReports& reports, const BinnedPriors& priors,
                    const WorkerDistributions& distributions, const BinnedDistances& distances,
-                   const BinnedMap& map, Array<const double, 2> densities, Array<const double> weights, Array<const double> borne,
+                   const BinnedMap& map, Array<const double, 2> densities, Array<const double, 2> weights, Array<const double, 2> borne,
                    Array<const double> levels, Array<const double> ends,
                    const BinnedUnits& units, const BinnedTally& tally, Array<double, 2> messages, Array<double, 2> quantiles,
                    const NumberEstimates& estimates) {
@@ -64,15 +64,24 @@ void infer_by_bins(const NumberPartition& partition, const BinnedReports& report
     check_distributions(distributions, tally);
     check_reports(partition, reports, priors, distributions, tally);
     const i64 bins = priors.logs.shape[1], workers = distributions.workers(), most = distributions.columns() - bins;
-    const bool measuring = distances.share > 0.0, filling = reports.missing.size() > 0, supporting = tally.supported.shape[0] > 0;
+    const i64 parts = weights.shape[1];
+    bool measuring = false;
+    for (i64 part = 0; part < distances.share.size(); part++) measuring |= distances.share[part] > 0.0;
+    const bool filling = reports.missing.size() > 0, supporting = tally.supported.shape[0] > 0;
     const bool fills_quantiles = quantiles.shape[0] > 0, fills_messages = messages.shape[0] > 0, last = estimates.truths.size() > 0;
     require(!supporting || (densities.shape[0] == distributions.columns() && densities.shape[1] == distributions.distributions()),
             "densities must be of columns by distributions");
-    require(distances.variances.size() == distributions.distributions(), "variances must be as many as distributions");
+    require(distances.variances.shape[0] == parts && distances.variances.shape[1] == distributions.distributions() &&
+                distances.share.size() == parts,
+            "variances must be of parts by distributions, and shares of parts");
+    require(parts == 1 || reports.parts.size() == partition.values.size(), "parts must be one per report");
+    for (i64 report = 0; report < reports.parts.size(); report++)
+        require(reports.parts[report] >= 0 && reports.parts[report] < parts, "there is no such part, of report", report);
     require(map.apparent.shape[0] == 0 || (map.apparent.shape[0] == partition.tasks() && map.apparent.shape[1] == 2),
             "apparent truths must be of tasks by two, or empty");
-    require(weights.size() == workers && (borne.size() == 0 || borne.size() == workers),
-            "weights and what is borne out must be one per worker");
+    require(weights.shape[0] == workers &&
+                (borne.shape[0] == 0 || (borne.shape[0] == workers && borne.shape[1] == parts)),
+            "weights and what is borne out must be of workers by parts");
     require(ends.size() == 2, "there must be two ends");
     require(!fills_quantiles || (quantiles.shape[0] == partition.tasks() && quantiles.shape[1] == levels.size()),
             "quantiles must be of tasks by levels, or empty");
@@ -81,11 +90,19 @@ void infer_by_bins(const NumberPartition& partition, const BinnedReports& report
     const bool predicted = priors.logs.shape[0] > 1;
     const double step = (ends[1] - ends[0]) / (double)(bins - 1);
     BinnedTruth truth(priors, distributions, reports.cut.size() < partition.values.size());
+    const i64 longest = longest_of(partition.offsets);
+    Room<double> of_reports(2 * longest);
+    double *mine = of_reports, *proven = of_reports + longest;
     for_tasks(partition, workers, [&](i64 t, const NumberTask& task) {
         check_places(reports, task, most, t);
+        for (i64 i = 0; i < task.count; i++) {
+            const i64 part = reports.part(task.start + i);
+            mine[i] = weights[task.workers[i]][part];
+            if (borne.shape[0]) proven[i] = borne[task.workers[i]][part];
+        }
         const bool known = !is_nan(task.known), supports = supporting && task.count > 1;
         Cap capped{-1, 1.0};
-        if (borne.size()) capped = cap(task.workers, task.count, weights.data, borne.data);
+        if (borne.shape[0]) capped = cap(task.count, mine, proven);
         truth.begin(t);
         truth.add_up(task, reports, capped);
         if (fills_messages) truth.copy_messages(messages[t].data);
@@ -93,7 +110,7 @@ void infer_by_bins(const NumberPartition& partition, const BinnedReports& report
             truth.normalise();
             truth.find_moments();
             truth.interpolate();
-            map.apparent[t][0] = truth.place(0.5, rounded_off(task, reports.cut, weights, units.task), ends, 0.0, 1.0);
+            map.apparent[t][0] = truth.place(0.5, rounded_off(task, reports.cut, mine, units.task), ends, 0.0, 1.0);
             map.apparent[t][1] = truth.variance * (step * step);
         }
         const double found = known ? truth.pin(reports.known[t]) : truth.normalise();
@@ -106,7 +123,8 @@ void infer_by_bins(const NumberPartition& partition, const BinnedReports& report
         if (last || measuring) truth.find_moments();
         for (i64 i = 0; i < task.count; i++) {
             const i64 worker = task.workers[i], report = task.start + i;
-            const i64 place = reports.places[report], ratio = reports.ratios[report];
+            const i64 place = reports.places[report], ratio = reports.ratios[report], part = reports.part(report);
+            const double share = distances.share[part];
             if (filling || supports) truth.fill_row(worker, place, ratio);
             double answered = 1.0;
             if (filling) {
@@ -114,10 +132,10 @@ void infer_by_bins(const NumberPartition& partition, const BinnedReports& report
                 Plain::add_to(&tally.answered[worker], count);
                 answered = (double)count / units.residual;
             }
-            truth.tell(worker, place, ratio, 1.0 - distances.share, units, tally);
-            if (measuring && (known || predicted || task.count > 1))
-                truth.tell_distance((task.values[i] - ends[0]) / step, weights[worker] * distances.precision, known, distances.variances,
-                                    distances.share * answered * units.likely, tally.evidence[worker].data);
+            truth.tell(worker, place, ratio, 1.0 - share, units, tally);
+            if (share > 0.0 && (known || predicted || task.count > 1))
+                truth.tell_distance((task.values[i] - ends[0]) / step, mine[i] * distances.precision, known, distances.variances[part],
+                                    share * answered * units.likely, tally.evidence[worker].data);
             if (!supports) continue;
             if (filling) mix(reports.missing[report], bins, truth.row);
             const double total = truth.leave_out(known), filled = filling ? exp_of(reports.missing[report]) : 0.0;
@@ -127,7 +145,7 @@ void infer_by_bins(const NumberPartition& partition, const BinnedReports& report
         double moved = 0.0;
         if (!known && (last || fills_quantiles)) {
             truth.interpolate();
-            moved = rounded_off(task, reports.cut, weights, units.task);
+            moved = rounded_off(task, reports.cut, mine, units.task);
         }
         if (fills_quantiles)
             for (i64 i = 0; i < levels.size(); i++)

@@ -12,7 +12,14 @@ import pyarrow as pa
 from attrs import field, frozen
 from typing_extensions import override
 
-from quietcrowd.domains import Domain, FiniteDomain, Label, NumericDomain, as_numbers
+from quietcrowd.domains import (
+    Domain,
+    FiniteDomain,
+    Label,
+    NumericDomain,
+    as_numbers,
+    check_numeric,
+)
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.validation import one_of, positive, whole_number
 
@@ -290,6 +297,20 @@ class OneOf(Domain):
         """Return values of one part as its own domain stores them."""
         own: Values = values - self.starts[part] + self._codes[part][0]
         return own.astype(self.parts[part].dtype)
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether all parts are numbers."""
+        return all(isinstance(part, NumericDomain) for part in self.parts)
+
+    def numbers(self, values: Values) -> npt.NDArray[np.float64]:
+        """Convert stored values of numeric parts, shape (n,), to numbers."""
+        found, places = np.empty(len(values)), self.part_codes(values)
+        for place, part in enumerate(self.parts):
+            mine = places == place
+            codes = self.codes_of(place, values[mine])
+            found[mine] = check_numeric(part, "a report").numbers(codes)
+        return found
 
     @override
     def encode(self, column: pa.ChunkedArray) -> tuple[Values, npt.NDArray[np.bool_]]:

@@ -80,14 +80,15 @@ def run(
             np.zeros(0) if exact else places - np.rint(places),
             np.zeros(0) if missing is None else np.array(missing),
             np.array([known]),
+            np.zeros(0, np.int64),
         ),
         (np.log(prior)[np.newaxis], np.array([prior, np.full(BINS, 1.0 / BINS)])),
         worker_distributions,
-        (distributions.variance * (BINS - 1) ** 2, 1.0 / 40.0, share),
+        (distributions.variance * (BINS - 1) ** 2, 1.0 / 40.0, np.array([share])),
         (*line, estimates["apparent"]),
         np.exp(distributions.logs),
-        np.ones(workers) if weights is None else np.array(weights),
-        np.zeros(0) if borne is None else np.array(borne),
+        np.ones((workers, 1)) if weights is None else np.array(weights)[:, np.newaxis],
+        np.zeros((0, 1)) if borne is None else np.array(borne)[:, np.newaxis],
         np.array([0.25, 0.75]),
         np.array([-0.5, 0.5]),
         (UNIT,) * 5,
@@ -295,7 +296,7 @@ def test_what_others_say_is_evidence_of_a_workers_errors():
     bins = np.arange(BINS)
     mean = posterior @ bins
     assert posterior @ (bins - mean) ** 2 + 1 / 12 == pytest.approx(variance)
-    sizes = answer_distributions(0.1).variance * (BINS - 1) ** 2
+    sizes = answer_distributions(0.1).variance[0] * (BINS - 1) ** 2
     for worker, place in enumerate(places):
         others = max(1.0 / variance - 1.0 / 40.0, 1.0 / (5.0 * (BINS - 1) ** 2))
         middle = np.clip(mean + (mean - place) / 40.0 / others, 0, BINS - 1)
@@ -312,7 +313,7 @@ def test_a_known_truth_is_what_others_say_and_has_an_apparent_truth():
     np.testing.assert_array_equal(found["apparent"][0, 0], free["truths"][0])
     assert found["apparent"][0, 1] == pytest.approx(free["errors"][0] ** 2)
     np.testing.assert_array_equal(free["apparent"], 0.0)
-    sizes = answer_distributions(0.1).variance * (BINS - 1) ** 2
+    sizes = answer_distributions(0.1).variance[0] * (BINS - 1) ** 2
     expected = -0.5 * (np.log(sizes) + np.minimum(30.0**2 / sizes, 1800.0))
     np.testing.assert_allclose(found["evidence"][0] / UNIT, expected, atol=1e-9)
 

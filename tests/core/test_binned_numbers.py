@@ -10,6 +10,7 @@ from tests.core.kernels import assert_recorded_bits, run
 from quietcrowd import _core
 
 UNIT = 2.0**40
+PARTS = 2
 
 
 class Given(NamedTuple):
@@ -67,7 +68,8 @@ def given_of(
     by_distribution = np.ascontiguousarray(by_column.T)
     many = rng.random(workers) < 0.6
     table = table_of(beliefs[many], by_distribution)
-    weights = rng.uniform(0.01, 1.0, workers) ** 3
+    weights = rng.uniform(0.01, 1.0, (workers, PARTS)) ** 3
+    spread = np.geomspace(0.3, 500.0, distributions)
     room = tasks if last else 0
     integers = np.int64
     return Given(
@@ -83,6 +85,7 @@ def given_of(
             rng.uniform(-0.5, 0.5, rows),
             rng.normal(-8.0, 6.0, rows) if filling else np.zeros(0),
             known,
+            rng.integers(0, PARTS, rows),
         ),
         priors=(
             np.log(rng.dirichlet(np.ones(bins), tasks if predicting else 1)),
@@ -95,11 +98,17 @@ def given_of(
             np.where(many, np.cumsum(many) - 1, -1),
             table,
         ),
-        distances=(np.geomspace(0.3, 500.0, distributions), 0.4, 0.75 if measuring else 0.0),
+        distances=(
+            np.stack([spread, spread + 2.0]),
+            0.4,
+            np.array([0.75, 0.5]) if measuring else np.zeros(PARTS),
+        ),
         line=(0.01, 0.95, np.zeros((tasks if comparing else 0, 2))),
         densities=np.exp(by_column) if supporting else np.zeros((0, 0)),
         weights=weights,
-        borne=np.where(rng.random(workers) < 0.5, weights * 0.2, 0.0) if capping else np.zeros(0),
+        borne=np.where(rng.random((workers, 1)) < 0.5, weights * 0.2, 0.0)
+        if capping
+        else np.zeros((0, PARTS)),
         levels=np.array([0.0, 0.05, 0.5, 1.0]),
         ends=np.array([-0.45, 0.48]),
         units=(UNIT, UNIT / 2, UNIT / 1024, UNIT * 4, UNIT / 8),
@@ -252,6 +261,8 @@ def test_every_bit_of_known_truths_beyond_the_ends():
         ("reports", 0, 2**63 - 1, "columns"),
         ("reports", 1, 5 * 64 + 7 - 63, "columns"),
         ("reports", 4, np.nan, "known truth"),
+        ("reports", 5, 2, "no such part"),
+        ("reports", 5, -1, "no such part"),
         ("distributions", 3, 9, "row"),
     ],
 )
@@ -267,10 +278,11 @@ def test_what_lies_outside_is_refused(group, place, value, message):
 
 SHORTER = [
     *[("partition", place) for place in range(4)],
-    *[("reports", place) for place in range(5)],
+    *[("reports", place) for place in range(6)],
     *[("priors", place) for place in range(2)],
     *[("distributions", place) for place in range(5)],
     ("distances", 0),
+    ("distances", 2),
     ("line", 2),
     *[("tally", place) for place in range(8)],
     *[("estimates", place) for place in range(3)],

@@ -3,11 +3,17 @@
 import numpy as np
 import pandas as pd
 import pytest
+from attrs import evolve
 
 import quietcrowd as qc
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.inference import MajorityVote
-from quietcrowd.mechanisms import OptimalMechanism, TwoLayerRandomizedResponse
+from quietcrowd.mechanisms import (
+    DuchiMechanism,
+    HybridMechanism,
+    OptimalMechanism,
+    TwoLayerRandomizedResponse,
+)
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::quietcrowd.exceptions.SimulatedNoiseWarning",
@@ -131,3 +137,110 @@ def test_other_methods_name_noise_aware():
         AnswerError, match=r"MajorityVote cannot read reports of several.*NoiseAware"
     ):
         MajorityVote().fit(parts(LOW, HIGH))
+
+
+NUMBERS = qc.Interval(low=0, high=10)
+
+
+def number_crowd(seed):
+    rng = np.random.default_rng(seed)
+    truths, sizes = np.clip(rng.normal(5, 2, 120), 0, 10), rng.choice([0.4, 2.5], 100)
+    rows = [
+        (task, worker, float(np.clip(truths[task] + rng.normal(0, sizes[worker]), 0, 10)))
+        for worker in range(100)
+        for task in rng.choice(120, 12, replace=False)
+    ]
+    known = pd.DataFrame({"task": range(120), "label": truths})
+    return pd.DataFrame(rows, columns=["task", "worker", "label"]), known
+
+
+def laplace(epsilon, step=None):
+    return qc.LaplaceMechanism(domain=NUMBERS, epsilon=epsilon, fill=None, step=step)
+
+
+def number_parts(frame, *mechanisms, domain=NUMBERS):
+    own = np.array_split(np.random.default_rng(3).permutation(100), len(mechanisms))
+    return [
+        answers if one is None else one.simulate(answers, random_state=seed)
+        for seed, (one, some) in enumerate(zip(mechanisms, own, strict=True))
+        for answers in [qc.Answers.from_frame(frame[frame["worker"].isin(some)], domain)]
+    ]
+
+
+@pytest.mark.parametrize(
+    "mechanism", [laplace(1.0), qc.PiecewiseMechanism(domain=NUMBERS, epsilon=2)]
+)
+def test_equal_noise_of_numbers_gives_what_one_gives(mechanism):
+    same = evolve(mechanism, step=mechanism.channel.parts[0].describe()["grid"]["step"])
+    assert same.to_dict() != mechanism.to_dict()
+    alone = mechanism.simulate(qc.Answers.from_frame(number_crowd(1)[0], NUMBERS), random_state=1)
+    second = np.arange(len(alone)) % 2 == 1  # every worker mixes
+    both = [
+        qc.Reports(table=alone.table.of_rows(rows), mechanism=one, simulated=True)
+        for one, rows in [(mechanism, ~second), (same, second)]
+    ]
+    one, other = (qc.NoiseAware().fit(data).truths for data in (alone, both))
+    pd.testing.assert_frame_equal(one, other, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "mechanisms",
+    [
+        (laplace(0.5), laplace(4.0)),
+        (qc.PiecewiseMechanism(domain=NUMBERS, epsilon=0.5), laplace(4.0)),
+        (laplace(0.5), None),
+        (
+            DuchiMechanism(domain=NUMBERS, epsilon=1.0),
+            HybridMechanism(domain=NUMBERS, epsilon=3.0),
+            laplace(4.0),
+        ),
+    ],
+)
+def test_every_kind_of_number_is_read_together(mechanisms):
+    errors = []
+    for seed in range(4):
+        frame, truths = number_crowd(seed)
+        given = number_parts(frame, *mechanisms)
+        found = [qc.NoiseAware().fit(data) for data in (given, *given)]
+        known = [truths[truths["task"].isin(one.truths["task"])] for one in found]
+        errors.append(list(map(qc.mean_absolute_error, found, known)))
+        assert found[0].truths["standard_error"].notna().all()
+    mixed, *alone = np.mean(errors, axis=0)
+    assert mixed < min(alone) + 0.03
+
+
+def test_numbers_and_levels_of_a_mixture():
+    domain = qc.Ordinal(range(11))
+    frame, truths = number_crowd(5)
+    noisy = qc.LaplaceMechanism(domain=domain, epsilon=2.0, fill=None)
+    given = number_parts(frame.round({"label": 0}), noisy, None, domain=domain)
+    found = qc.NoiseAware().fit(given, gold=truths.head(20))
+    assert qc.mean_absolute_error(found, truths) < 1.0
+    assert (found.truths.set_index("task")["truth"][range(20)] == truths["label"][:20]).all()
+    order = qc.NoiseAware().fit(given[::-1], gold=truths.head(20), n_jobs=2)
+    pd.testing.assert_frame_equal(found.truths, order.truths)
+    more = qc.NoiseAware().fit(given, found)
+    assert len(more.suggest_tasks(3)) == 3
+
+
+def test_new_tasks_of_numbers():
+    frame, truths = number_crowd(6)
+    first, second = frame["task"] < 90, frame["task"] >= 90
+    found = qc.NoiseAware().fit(number_parts(frame[first], laplace(2.0), laplace(4.0)))
+    new = qc.NoiseAware().extend(found, number_parts(frame[second], laplace(4.0), laplace(2.0)))
+    assert qc.mean_absolute_error(new, truths[90:]) < 2.0
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        qc.RandomizedResponse(domain=qc.Ordinal(range(11)), epsilon=1.0),
+        qc.LaplaceMechanism(domain=qc.Ordinal(range(1000)), epsilon=1.0, fill=None, step=8.0),
+    ],
+)
+def test_labels_and_numbers_or_other_grids_are_not_read_together(other):
+    domain = other.domain
+    frame = number_crowd(0)[0].round({"label": 0})
+    first = qc.LaplaceMechanism(domain=domain, epsilon=1.0, fill=None)
+    with pytest.raises(AnswerError, match="cannot read these reports together: LaplaceMechanism"):
+        qc.NoiseAware().fit(number_parts(frame, first, other, domain=domain))

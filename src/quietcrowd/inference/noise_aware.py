@@ -8,7 +8,7 @@ from attrs import field, frozen
 from typing_extensions import override
 
 from quietcrowd.answers import Answers
-from quietcrowd.domains import Domain, FiniteDomain, NumericDomain, check_numeric
+from quietcrowd.domains import Domain, FiniteDomain, Interval, NumericDomain, check_numeric
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.gold import label_per_task
 from quietcrowd.inference.fitting import FittingMethod
@@ -24,6 +24,7 @@ from quietcrowd.inference.sets.noise_aware import SetModel
 from quietcrowd.inference.shared_errors import LEARN, as_choice, check_choice
 from quietcrowd.label_frequencies import as_label_frequencies, check_label_frequencies
 from quietcrowd.mechanisms.channels.base import Channel, known_grid
+from quietcrowd.mechanisms.mixture import Mixture
 from quietcrowd.report_domains import Reals
 from quietcrowd.validation import at_least, check_between, one_of, plain, whole_number
 
@@ -144,9 +145,10 @@ class NoiseAware(FittingMethod):
 
     @override
     def reads_reports(self, channel: Channel) -> bool:
-        if channel.probabilities is not None or channel.sets is not None:
-            return True
-        return known_grid(channel) is not None
+        tables = all(
+            part.probabilities is not None or part.sets is not None for part in channel.parts
+        )
+        return tables or known_grid(channel) is not None
 
     @override
     def truth_domain(self, mechanism: Any) -> Domain:
@@ -154,6 +156,8 @@ class NoiseAware(FittingMethod):
         if mechanism.report_distribution is not None or mechanism.channel.sets is not None:
             answers: Domain = mechanism.domain
             return answers
+        if len(mechanism.channel.parts) > 1 and known_grid(mechanism.channel) is not None:
+            return Interval(low=mechanism.domain.low, high=mechanism.domain.high)
         return super().truth_domain(mechanism)
 
     @override
@@ -168,6 +172,9 @@ class NoiseAware(FittingMethod):
 
     @override
     def check_mechanism(self, mechanism: Any) -> None:
+        if isinstance(mechanism, Mixture) and not self.models_noise(mechanism):
+            names = ", ".join(type(part).__name__ for part in mechanism.parts)
+            raise AnswerError("inference.mixture-unreadable", names=names)
         if not self._infers_labels_from(mechanism):
             check_has_grid(mechanism)
         elif not (mechanism.has_table or mechanism.option_counts or mechanism.channel.sets):

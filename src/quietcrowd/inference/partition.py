@@ -31,7 +31,7 @@ class Partition:
     all workers, and `values`, labels' codes or numbers. `draws` are hashes of the tasks' ids that
     break ties. `known_truths`, shape (tasks,), are -1 or NaN if unknown. `participation` is the
     noisy bit of each value. `judged` is a half-open range of the workers whose accuracies the last
-    pass estimates; None for all.
+    pass estimates; None for all. `parts` is the mechanism of each number of a mixture.
     """
 
     offsets: npt.NDArray[np.int64]
@@ -41,6 +41,7 @@ class Partition:
     known_truths: npt.NDArray[Any]
     participation: npt.NDArray[np.float64] | None = None
     judged: tuple[int, int] | None = None
+    parts: npt.NDArray[np.uint16] | None = None
 
     @classmethod
     def of(
@@ -120,7 +121,8 @@ class Summary:
     known truths and public bounds. `channel` is that of every report, and `report_distribution` the
     distribution of all reports of one worker, if known. With `other_reports`, which are neither
     answers nor NULL, values are codes of reports, and `domain` is that of the truths.
-    `answers_per_part`, shape (workers, parts), counts the reports by each mechanism of a mixture.
+    Reports of a mixture are stored as its domain `mixed` has them, and `answers_per_part`, shape
+    (workers, parts), counts those by each mechanism.
     """
 
     domain: Domain
@@ -133,6 +135,7 @@ class Summary:
     participation: bool = False
     report_distribution: ReportDistribution | None = None
     other_reports: bool = False
+    mixed: OneOf | None = None
     answers_per_part: npt.NDArray[np.int64] | None = None
 
     @classmethod
@@ -145,9 +148,15 @@ class Summary:
     ) -> Summary:
         """Summarize answers in memory."""
         low = high = 0.0
-        if isinstance(answers.domain, NumericDomain) and len(answers):
+        domain, mixed = answers.domain, None
+        if isinstance(domain, NumericDomain) and len(answers):
             ends = np.array([answers.values.min(), answers.values.max()])
-            low, high = answers.domain.numbers(ends).tolist()
+            low, high = domain.numbers(ends).tolist()
+        if isinstance(domain, OneOf):
+            mixed = domain
+            if domain.is_numeric and len(answers):
+                numbers = domain.numbers(answers.values)
+                low, high = float(numbers.min()), float(numbers.max())
         return cls(
             domain=answers.domain,
             answers_per_worker=answers.answers_per_worker,
@@ -158,7 +167,8 @@ class Summary:
             channel=channel,
             participation=participation,
             report_distribution=report_distribution or ReportDistribution.of(channel),
-            answers_per_part=_answers_per_part(answers),
+            mixed=mixed,
+            answers_per_part=None if mixed is None else _answers_per_part(answers, mixed),
         )
 
     def of_truths(self, domain: Domain) -> Summary:
@@ -198,11 +208,9 @@ class Summary:
         return int(self.answers_per_worker.max(initial=0))
 
 
-def _answers_per_part(answers: Answers) -> npt.NDArray[np.int64] | None:
-    if not isinstance(answers.domain, OneOf):
-        return None
-    shape = len(answers.workers), len(answers.domain.parts)
-    places = answers.worker_codes * shape[1] + answers.domain.part_codes(answers.values)
+def _answers_per_part(answers: Answers, mixed: OneOf) -> npt.NDArray[np.int64]:
+    shape = len(answers.workers), len(mixed.parts)
+    places = answers.worker_codes * shape[1] + mixed.part_codes(answers.values)
     return np.bincount(places, minlength=shape[0] * shape[1]).reshape(shape)
 
 

@@ -69,7 +69,7 @@ def join_reports(*reports: Reports | Answers, mechanisms: Iterable[Mechanism] = 
     >>> len(joined) == len(frame), [part.epsilon for part in joined.mechanisms]
     (True, [0.5, 4.0])
     """
-    given = [part for one in reports for part in _as_reports(one, reports).split()]
+    given = _all_reports(reports)
     if not given:
         raise ParameterError("mechanisms.nothing-to-join")
     mechanism = Mixture.of([*(one.mechanism for one in given), *mechanisms])
@@ -106,19 +106,23 @@ def join_reports(*reports: Reports | Answers, mechanisms: Iterable[Mechanism] = 
     )
 
 
-def _as_reports(given: Any, others: Sequence[Any]) -> Reports:
-    """Return reports; non-private answers become numbers if any reports are numbers."""
-    if isinstance(given, Answers):
-        numbers = any(
-            isinstance(one, Reports)
-            and isinstance(one.table.domain, NumericDomain)
-            and not isinstance(one.table.domain, FiniteDomain)
-            for one in others
-        )
-        return NonPrivate(domain=given.domain, as_numbers=numbers).reports_of(given)
-    check_reports(given)
-    reports: Reports = given
-    return reports
+def _all_reports(given: Sequence[Any]) -> list[Reports]:
+    """Return the reports of each mechanism; non-private levels are numbers if reports are."""
+    plain = [one for one in given if isinstance(one, Answers)]
+    found: list[Reports] = []
+    for one in given:
+        if not isinstance(one, Answers):
+            check_reports(one)
+            found += one.split()
+    tables = [*(one.table for one in found), *plain]
+    numbers = any(not _has_labels(one) for one in tables)
+    answers = (NonPrivate(domain=one.domain, as_numbers=numbers).reports_of(one) for one in plain)
+    return [*found, *answers]
+
+
+def _has_labels(table: Answers) -> bool:
+    domain = table.domain
+    return isinstance(domain, FiniteDomain) or not isinstance(domain, NumericDomain)
 
 
 def _values(reports: Reports, mechanism: Mechanism) -> npt.NDArray[Any]:

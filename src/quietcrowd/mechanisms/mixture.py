@@ -141,7 +141,12 @@ class NonPrivate(_Descriptive):
 class MixedChannel(Channel):
     """Channels of reports that state which channel they are of: a report is a value of `OneOf`."""
 
-    parts: tuple[Channel, ...]
+    channels: tuple[Channel, ...]
+
+    @property
+    @override
+    def parts(self) -> tuple[Channel, ...]:
+        return self.channels
 
     @property
     @override
@@ -234,7 +239,7 @@ class Mixture(_Descriptive):
     @cached_property
     @override
     def channel(self) -> MixedChannel:
-        return MixedChannel(parts=tuple(part.channel for part in self.parts))
+        return MixedChannel(channels=tuple(part.channel for part in self.parts))
 
     @property
     @override

@@ -196,10 +196,10 @@ def test_no_worker_holds_half_of_a_task_unless_others_bear_it_out(options, epsil
     reports = crowd.answers if epsilon is None else noisy(epsilon, crowd)
     estimate = numbers().fit(reports)
     partition = estimate.partition
-    precisions = estimate.model.report_precisions(estimate.state)
+    precisions = estimate.model.report_precisions(estimate.state)[:, 0]
     for start, end in pairwise(partition.offsets):
         codes = partition.worker_codes[start:end]
-        borne = estimate.state.borne[codes]
+        borne = estimate.state.borne[codes, 0]
         held = held_weights(precisions[codes], borne)
         limit = max(held.sum() / 2.0, borne[np.argmax(precisions[codes])])
         assert held.max() <= limit * (1 + 1e-9)
@@ -228,7 +228,7 @@ def test_what_nobody_bears_out_is_not_followed():
     state = numbers().fit(frame, non_private=True).state
     assert (state.borne[:6] > 20 * state.borne[6]).all()
     taken = state.take(np.array([2, -1]))
-    assert taken.borne.tolist() == [state.borne[2], 0.0]
+    assert taken.borne.tolist() == [[state.borne[2, 0]], [0.0]]
 
 
 @pytest.mark.nightly

@@ -17,7 +17,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from quietcrowd.inference.numbers.report_bins import BINS, ErrorDistributions, usual_sigmas
+from quietcrowd.inference.numbers.report_bins import (
+    BINS,
+    LOG_FLOOR,
+    ErrorDistributions,
+    usual_sigmas,
+)
 from quietcrowd.mechanisms.channels.bounded_distribution import TOTAL, BoundedDistribution
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -70,10 +75,12 @@ def bounded_distributions(distribution: BoundedDistribution) -> ErrorDistributio
         distribution.steps,
     )
     noise = sum(map(distribution.variance_share, places)) / len(places)
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.concatenate(weights) / TOTAL)
     return ErrorDistributions(
-        logs=np.log(np.concatenate(weights) / TOTAL),
+        logs=np.maximum(logs, logs.max(axis=0) - LOG_FLOOR),
         sigma=sigma,
-        variance=sigma**2 + noise,
+        variance=(sigma**2 + noise)[np.newaxis],
         share=np.full(len(sigma), 1.0 / len(sigma)),
     )
 

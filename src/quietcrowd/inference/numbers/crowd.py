@@ -47,8 +47,9 @@ class NumberState(State):
     `low` to `high`, in the unit of the answers, is cut into bins. `beliefs`, at [worker,
     distribution], are the probabilities of the error distributions, and `crowd` those in the crowd.
     `distribution` is the distribution of the truths by bin, shrunk towards the normal `truths`, or
-    None if that is uniform. `borne` is the least precision of a report that the reports of others
-    confirm; 0 before it is computed. `truth_map` leads from the inferred numbers to the truths.
+    None if that is uniform. `borne`, at [worker, part], is the least precision of a report that the
+    reports of others confirm; 0 before it is computed. `truth_map` leads from the inferred numbers
+    to the truths.
     `looks` counts passes that searched the range, -1 once it is found; `trial` has distributions of
     the truths to compare, None once one is chosen; `passes` counts those after that, -1 if the
     state is from an earlier estimate.
@@ -79,7 +80,8 @@ class NumberState(State):
         beliefs = self.beliefs[positions]
         beliefs[positions < 0] = self.crowd
         answering = self.answering and self.answering.take(positions)
-        borne = np.where(positions < 0, 0.0, self.borne[positions])
+        borne = self.borne[positions]
+        borne[positions < 0] = 0.0
         return evolve(self, beliefs=beliefs, answering=answering, borne=borne, passes=-1)
 
     def distance(self, workers: npt.NDArray[np.bool_]) -> float:

@@ -48,7 +48,7 @@ def first_number_state(model: BinModel) -> NumberState:
         truths=truths,
         distribution=np.full(BINS, 1.0 / BINS) if truths is None else truths.shares,
         answering=answering,
-        borne=np.zeros(summary.workers),
+        borne=np.zeros((summary.workers, len(model.parts))),
         truth_map=TruthMap.first(model.method.shared_errors, high - low),
         looks=-1 if grid else 0,
         trial=trial,
@@ -63,7 +63,7 @@ def lower_bound(model: BinModel, tally: NumberTally, state: NumberState) -> floa
     trust = CROWD_TRUST * len(distributions.share)
     total = float(tally.likely[0]) / model.likely_unit - state.distance(heard)
     total += trust * float(np.sum(distributions.share * np.log(state.crowd / distributions.share)))
-    if model.distance_share:
+    if model.distance_shares.any():
         prior = np.sum(state.beliefs * _size_prior(distributions, state, answers), axis=1)
         total += integer_sums.exact_sum(prior, len(prior))
     if state.truths is not None:
@@ -98,10 +98,10 @@ def _reviewed(model: BinModel, tally: NumberTally, state: NumberState) -> Number
     """Return the state with `NumberState.borne`, for the last pass."""
     distributions = model.error_distributions(state)
     logs = tally.supported / model.likely_unit + np.log(state.crowd)
-    order = np.argsort(-distributions.variance, kind="stable")
+    order = np.argsort(-distributions.variance[0], kind="stable")
     above = np.cumsum(_weights(logs)[:, order], axis=1)
     place = np.minimum((above <= 1.0 - BORNE_OUT).sum(axis=1), len(order) - 1)
-    return evolve(state, borne=1.0 / distributions.variance[order][place])
+    return evolve(state, borne=1.0 / distributions.variance.T[order][place])
 
 
 def _size_prior(
@@ -126,12 +126,21 @@ def learn(model: BinModel, tally: NumberTally, state: NumberState) -> NumberStat
     distributions, answers = model.error_distributions(state), model.summary.answers_per_worker
     heard = answers > 0
     logs = tally.evidence / model.likely_unit + np.log(state.crowd)
-    evidence = np.empty((len(tally.residuals), logs.shape[1]))
-    weigh_distributions(
-        tally.residuals, model.residual_unit, np.ascontiguousarray(distributions.logs), evidence
-    )
-    logs[model.table_rows >= 0] += (1.0 - model.distance_share) * evidence
-    if model.distance_share:  # smaller and smaller steps, so that states do not alternate
+    for first, end, share in zip(
+        distributions.starts,
+        (*distributions.starts[1:], None),
+        model.distance_shares,
+        strict=True,
+    ):
+        evidence = np.empty((len(tally.residuals), logs.shape[1]))
+        weigh_distributions(
+            np.ascontiguousarray(tally.residuals[:, first:end]),
+            model.residual_unit,
+            np.ascontiguousarray(distributions.logs[first:end]),
+            evidence,
+        )
+        logs[model.table_rows >= 0] += (1.0 - share) * evidence
+    if model.distance_shares.any():  # smaller and smaller steps, so that states do not alternate
         logs += _size_prior(distributions, state, answers)
         step = 4.0 / (max(state.passes, 0) + 8.0)
         logs = step * logs + (1.0 - step) * np.log(np.maximum(state.beliefs, TINY))
@@ -146,7 +155,7 @@ def learn(model: BinModel, tally: NumberTally, state: NumberState) -> NumberStat
     if state.truths is not None:
         counts = tally.truths / model.truth_unit
         truths = state.truths.climbed(counts)
-        distribution = truths.with_counts(counts) if model.bounded is None else truths.shares
+        distribution = truths.shares if model.all_bounded else truths.with_counts(counts)
         learned = evolve(learned, truths=truths, distribution=distribution)
     if state.answering is not None:
         answered = tally.answered / model.residual_unit

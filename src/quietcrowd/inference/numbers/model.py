@@ -134,7 +134,12 @@ class NumericModel(Model[MethodT, StateT, TallyT]):
     def scale(self, partition: Partition) -> Partition:
         """Scale all numbers to -1/2..1/2."""
         summary = self.summary
-        numbers = check_numeric(summary.domain, "A model of numbers").numbers(partition.values)
+        if summary.mixed is None:
+            numbers = check_numeric(summary.domain, "A model of numbers").numbers(partition.values)
+        else:
+            numbers = summary.mixed.numbers(partition.values)
+            parts = summary.mixed.part_codes(partition.values).astype(np.uint16)
+            partition = evolve(partition, parts=parts)
         return evolve(
             partition,
             values=(numbers - summary.middle) / summary.extent,

@@ -114,7 +114,7 @@ class NumberModel(BinModel, LearningModel[Any, NumberState, NumberTally]):
         """Return the expected precisions of reports, the greatest being 1."""
         if state is None:
             return np.ones(self.summary.workers)
-        precisions = self.report_precisions(state)
+        precisions = self._worker_precisions(state)
         weights: npt.NDArray[np.float64] = precisions / precisions.max()
         return weights
 
@@ -178,15 +178,28 @@ class NumberModel(BinModel, LearningModel[Any, NumberState, NumberTally]):
         """Return the expected precision of a report; not if every worker reports every task."""
         if self.fills_in:
             raise ParameterError("inference.every-task-reported")
-        own = slice(worker, None if worker is None else worker + 1)
-        beliefs = state.crowd[np.newaxis] if worker is None else state.beliefs[own]
-        precision = self.report_precisions(evolve(state, beliefs=beliefs))[0]
+        if worker is None:
+            own = self.report_precisions(evolve(state, beliefs=state.crowd[np.newaxis]))
+            counts = self.summary.answers_per_part
+            shares = np.ones(1) if counts is None else counts.sum(axis=0) / counts.sum()
+            precision = float(own[0] @ shares)
+        else:
+            precision = float(self._worker_precisions(state)[worker])
         width = state.high - state.low
         return FurtherNumber(
             precision=float(precision / width**2),
             scale=state.truth_map.line[1],
             shared=math.sqrt(state.truth_map.variance) * width,
         )
+
+    def _worker_precisions(self, state: NumberState) -> npt.NDArray[np.float64]:
+        """Return the mean expected precision of each worker's reports."""
+        precisions, counts = self.report_precisions(state), self.summary.answers_per_part
+        if counts is None:
+            return precisions[:, 0]
+        used = np.maximum(counts, counts.sum(axis=1, keepdims=True) == 0)  # silent: any mechanism
+        means: npt.NDArray[np.float64] = (precisions * used).sum(axis=1) / used.sum(axis=1)
+        return means
 
     def beliefs(self, partition: Partition, state: NumberState) -> npt.NDArray[np.float64]:
         """Return the standard deviation of each apparent truth, in the unit of the answers."""

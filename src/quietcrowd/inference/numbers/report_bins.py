@@ -10,6 +10,7 @@ distribution by distance.
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import accumulate
 from typing import TypeAlias
 
 import numpy as np
@@ -151,14 +152,27 @@ class ErrorDistributions:
     its blocks). First, of a report's bin at each of `DISTANCES` from the truth. Then, given each
     bin of the truth, of a report below and of one above the range. Last, what clipping adds to the
     first block for reports in each cell near the ends. Without clipping, the last two are absent.
-    `sigma` are standard deviations of the worker's own errors; `variance` includes noise; `share`
-    is the prior.
+    `sigma` are standard deviations of the worker's own errors; `variance`, shape (parts,
+    distributions), includes the noise of each mechanism; `share` is the prior. In a mixture, the
+    blocks of each mechanism begin at its row of `starts`.
     """
 
     logs: Floats
     sigma: Floats
     variance: Floats
     share: Floats
+    starts: tuple[int, ...] = (0,)
+
+    @classmethod
+    def side_by_side(cls, parts: "Sequence[ErrorDistributions]") -> "ErrorDistributions":
+        """Return the distributions of a worker who uses several mechanisms."""
+        return cls(
+            logs=np.concatenate([part.logs for part in parts]),
+            sigma=parts[0].sigma,
+            variance=np.concatenate([part.variance for part in parts]),
+            share=parts[0].share,
+            starts=tuple(accumulate((len(part.logs) for part in parts[:-1]), initial=0)),
+        )
 
 
 def usual_sigmas() -> Floats:
@@ -198,7 +212,7 @@ def answer_distributions(scale: float, margin: float = math.nan) -> ErrorDistrib
     return ErrorDistributions(
         logs=np.concatenate([logs, ratios]),
         sigma=sigma,
-        variance=variance,
+        variance=variance[np.newaxis],
         share=share,
     )
 

@@ -1,8 +1,8 @@
 """A sweep over bins: `NoiseAware` for numbers before it learns."""
 
 import math
-from functools import cached_property
-from typing import Any, NamedTuple
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,7 @@ from quietcrowd.inference.numbers.truth_map import LEVELS, compare
 from quietcrowd.inference.partition import Partition
 from quietcrowd.inference.shared_errors import LEARN
 from quietcrowd.inference.task_estimates import NumericEstimates
-from quietcrowd.mechanisms.channels.base import known_grid, laplace_shift
+from quietcrowd.mechanisms.channels.base import Channel, known_grid, laplace_shift
 from quietcrowd.mechanisms.channels.bounded_distribution import BoundedDistribution
 from quietcrowd.mechanisms.channels.grid import Grid
 
@@ -75,6 +75,52 @@ class _Places(NamedTuple):
     cut: npt.NDArray[np.float64]
 
 
+@frozen(kw_only=True)
+class Noise:
+    """Noise of a mechanism: a distribution of bounded reports, or Laplace noise.
+
+    Its `scale` is in the unit of the answers, 0 for non-private answers.
+    """
+
+    bounded: BoundedDistribution | None = None
+    scale: float = 0.0
+    fills_in: bool = False
+
+    @classmethod
+    def of(cls, channel: Channel | None) -> Self:
+        """Return the noise of a channel; None for non-private answers."""
+        if channel is None:
+            return cls()
+        shift = laplace_shift(channel)
+        return cls(
+            bounded=channel.bounded_distribution,
+            scale=0.0 if shift is None else shift.scale,
+            fills_in=channel.fillings is not None,
+        )
+
+    @property
+    def is_little(self) -> bool:
+        """Whether reports are almost answers, also where truths lie close together."""
+        if self.bounded is None:
+            return not self.scale
+        if self.fills_in:
+            return False
+        distributions = bounded_distributions(self.bounded)
+        return bool(distributions.variance[0, 0] - distributions.sigma[0] ** 2 <= MOST_UNIFORM)
+
+    def distributions(self, width: float, margin: float = math.nan) -> ErrorDistributions:
+        """Return the distributions of reports, for a range of a width."""
+        if self.bounded is not None:
+            return bounded_distributions(self.bounded)
+        return answer_distributions(self.scale / width, margin)
+
+
+@lru_cache(maxsize=16)
+def _side_by_side(parts: tuple[Noise, ...], width: float, margin: float) -> ErrorDistributions:
+    own = [part.distributions(width, margin) for part in parts]
+    return own[0] if len(own) == 1 else ErrorDistributions.side_by_side(own)
+
+
 @frozen(kw_only=True, eq=False, slots=False)
 class BinModel(NumericModel[Any, NumberState, NumberTally]):
     """A model of numbers with truths on bins; its sweep, without learning.
@@ -100,23 +146,20 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
         return self.summary.channel is not None and self.summary.channel.fillings is not None
 
     @cached_property
-    def bounded(self) -> BoundedDistribution | None:
-        """Distribution of bounded reports."""
-        return None if self.summary.channel is None else self.summary.channel.bounded_distribution
+    def parts(self) -> tuple[Noise, ...]:
+        """Noise of each mechanism of the reports."""
+        channel = self.summary.channel
+        return tuple(map(Noise.of, (None,) if channel is None else channel.parts))
+
+    @cached_property
+    def all_bounded(self) -> bool:
+        """Whether all reports are bounded."""
+        return all(part.bounded is not None for part in self.parts)
 
     @cached_property
     def little_noise(self) -> bool:
         """Whether the distribution of the truths is uniform, not learned."""
-        if self.bounded is None or self.fills_in:
-            return self.grid is None
-        distributions = bounded_distributions(self.bounded)
-        return bool(distributions.variance[0] - distributions.sigma[0] ** 2 <= MOST_UNIFORM)
-
-    @cached_property
-    def _scale(self) -> float:
-        """Scale of Laplace noise in the unit of the answers; 0 without it."""
-        shift = laplace_shift(self.summary.channel)
-        return 0.0 if shift is None else shift.scale
+        return all(part.is_little for part in self.parts)
 
     @cached_property
     def table_rows(self) -> npt.NDArray[np.int64]:
@@ -128,10 +171,10 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
         """Representation of 1.0 in sums over a worker's reports."""
         return unit_for(self.summary.most_answers)
 
-    @property
-    def distance_share(self) -> float:
-        """Weight of the evidence by squared distances; 0 with Laplace noise."""
-        return 0.0 if self._scale else DISTANCE_SHARE
+    @cached_property
+    def distance_shares(self) -> npt.NDArray[np.float64]:
+        """Weight of the evidence by squared distances, of each part; 0 with Laplace noise."""
+        return np.array([0.0 if part.scale else DISTANCE_SHARE for part in self.parts])
 
     @cached_property
     def truth_unit(self) -> float:
@@ -142,10 +185,6 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
     def likely_unit(self) -> float:
         """Representation of 1.0 in sums of log evidences."""
         return unit_for(self.summary.answers + self.summary.tasks) / 1024.0
-
-    def noise_scale(self, state: NumberState) -> float:
-        """Return the scale of Laplace noise in widths of the range; 0 without it."""
-        return self._scale / (state.high - state.low) if self._scale else 0.0
 
     def _margin(self, state: NumberState) -> float:
         """Distance from the ends within which non-private answers are clipped; NaN if nowhere."""
@@ -160,22 +199,16 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
 
     def error_distributions(self, state: NumberState) -> ErrorDistributions:
         """Return the distributions that a worker's reports may have."""
-        if self.bounded is not None:
-            return bounded_distributions(self.bounded)
-        return answer_distributions(self.noise_scale(state), self._margin(state))
+        return _side_by_side(self.parts, state.high - state.low, self._margin(state))
 
     def prior_shares(self, low: float, high: float) -> npt.NDArray[np.float64]:
         """Return the prior probability of each distribution of errors, for a range."""
-        if self.bounded is not None:
-            return bounded_distributions(self.bounded).share
-        return answer_distributions(self._scale / (high - low) if self._scale else 0.0).share
+        return self.parts[0].distributions(high - low).share
 
     def report_precisions(self, state: NumberState) -> npt.NDArray[np.float64]:
-        """Return the expected precision of each worker's reports, in widths of the range."""
-        precisions: npt.NDArray[np.float64] = np.sum(
-            state.beliefs / self.error_distributions(state).variance, axis=1
-        )
-        return precisions
+        """Return the expected precision of reports in widths of the range, at [worker, part]."""
+        variances = self.error_distributions(state).variance
+        return np.stack([np.sum(state.beliefs / one, axis=1) for one in variances], axis=1)
 
     def count_cells(self, partition: Partition, state: NumberState) -> NumberTally:
         """Count the numbers in each cell of the range."""
@@ -204,7 +237,10 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
         values, codes = partition.values[rows], partition.worker_codes[rows].view(np.uint32)
         to_bins = (BINS - 1) * summary.extent / (state.high - state.low)
         start = (state.low - summary.middle) / summary.extent
-        places = self._place((values - start) * to_bins, state)
+        parts = np.zeros(0, np.int64)
+        if partition.parts is not None:
+            parts = partition.parts[rows].astype(np.int64)
+        places = self._place((values - start) * to_bins, parts, state)
         candidates = state.trial.candidates if state.trial else ()
         tally = NumberTally.empty(
             summary,
@@ -229,6 +265,7 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
                 places.cut,
                 self._missing(partition, state, places.bins, rows),
                 (partition.known_truths - start) * to_bins,
+                parts,
             ),
             (
                 np.log(state.distribution)[np.newaxis]
@@ -240,12 +277,14 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
             (
                 distributions.variance * (BINS - 1) ** 2,
                 float(precisions.max()) / (BINS - 1) ** 2,
-                self.distance_share,
+                self.distance_shares,
             ),
             (start - scale * start + width * shift, scale, apparent),
             np.exp(worker_distributions.by_column) if len(tally.supported) else np.zeros((0, 0)),
             precisions / precisions.max(),
-            state.borne / precisions.max() if last and self.task_priors is None else np.zeros(0),
+            state.borne / precisions.max()
+            if last and self.task_priors is None
+            else np.zeros((0, 1)),
             np.array(LEVELS),
             np.array([start, start + width]),
             (
@@ -266,10 +305,28 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
             tally.known[:] = compare(found, known, self.truth_unit)
         return tally
 
-    def _place(self, placed: npt.NDArray[np.float64], state: NumberState) -> _Places:
-        if self.bounded is not None:
-            return _place_bounded(placed, self.bounded)
-        scale, last = self.noise_scale(state), BINS - 1.0
+    def _place(
+        self, placed: npt.NDArray[np.float64], parts: npt.NDArray[np.int64], state: NumberState
+    ) -> _Places:
+        """Return the places of numbers in bins; `parts` are empty if there is one mechanism."""
+        if len(self.parts) == 1:
+            return self._place_part(placed, self.parts[0], state)
+        bins, columns, ratios = np.full((3, len(placed)), -1)
+        found = _Places(bins=bins, columns=columns, ratios=ratios, cut=np.zeros(len(placed)))
+        for place, start in enumerate(self.error_distributions(state).starts):
+            mine = parts == place
+            own = self._place_part(placed[mine], self.parts[place], state)
+            found.bins[mine], found.columns[mine] = own.bins, own.columns + start
+            found.ratios[mine] = np.where(own.ratios < 0, -1, own.ratios + start)
+            found.cut[mine] = own.cut if len(own.cut) else 0.0
+        return found._replace(cut=np.zeros(0)) if self.all_bounded else found
+
+    def _place_part(
+        self, placed: npt.NDArray[np.float64], part: Noise, state: NumberState
+    ) -> _Places:
+        if part.bounded is not None:
+            return _place_bounded(placed, part.bounded)
+        scale, last = part.scale / (state.high - state.low), BINS - 1.0
         cells = np.full(len(placed), -1, np.int64)
         if 0 < scale <= MOST_SCALE:
             cells = cells_of(placed / last, scale, 1.0 / last)
@@ -294,7 +351,8 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
         if channel is None or channel.fillings is None:
             return np.zeros(0)
         fillings = (channel.fillings - state.low) / (state.high - state.low)
-        of_places = filling_distribution(fillings, self.noise_scale(state))
+        scale = self.parts[0].scale / (state.high - state.low)
+        of_places = filling_distribution(fillings, scale)
         assert state.answering is not None
         logs = state.answering.logs
         odds = logs[:, 1] - logs[:, 0]

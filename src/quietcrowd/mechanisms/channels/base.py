@@ -97,6 +97,11 @@ class Channel(ABC):
         return None
 
     @property
+    def parts(self) -> tuple["Channel", ...]:
+        """Channels of a mixture, where each report states its own; by default only this channel."""
+        return (self,)
+
+    @property
     def participation(self) -> Shift | None:
         """Distribution of a noisy bit with each report, 1 for "answered"; else None."""
         return None
@@ -159,9 +164,18 @@ def laplace_shift(channel: Channel | None) -> Shift | None:
 def known_grid(channel: Channel | None) -> Grid | None:
     """Return the grid of the answers if the distribution of numeric reports is known; else None.
 
-    It is known for bounded reports and for Laplace noise of a public scale.
+    It is known for bounded reports and for Laplace noise of a public scale. Grids of several
+    channels must have the same ends; the first is returned.
     """
-    if channel is not None and channel.bounded_distribution is not None:
+    if channel is None:
+        return None
+    grids = [_grid(part) for part in channel.parts]
+    same = all(grid is not None and grids[0] and grid.ends == grids[0].ends for grid in grids)
+    return grids[0] if same else None
+
+
+def _grid(channel: Channel) -> Grid | None:
+    if channel.bounded_distribution is not None:
         return channel.bounded_distribution.grid
     shift = laplace_shift(channel)
     return None if shift is None else shift.grid
