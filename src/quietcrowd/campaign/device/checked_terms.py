@@ -65,7 +65,8 @@ class Terms:
     answers. `closes_on` is the last day (UTC) on which the server accepts reports, which it does
     not promise. Older campaign versions have no `promises`, `requester_id` or `drafts`. With
     `rounds`, everything else is about one round. `choice` is the place of these terms in the
-    campaign's menu, if it has one; the requester assumes that the share `share` chooses it.
+    campaign's menu, if it has one. The requester assumes that a fraction `share` chooses it, and
+    `expected` errors: ``error`` at these shares, and ``guess`` without reports.
     """
 
     campaign: str
@@ -89,6 +90,7 @@ class Terms:
     rounds: Rounds | None = None
     choice: int | None = None
     share: float | None = None
+    expected: Mapping[str, float] | None = field(default=None, hash=False)
 
     @property
     def losses(self) -> RoundLosses | None:
@@ -198,7 +200,10 @@ def read_menu(document: Mapping[str, Any], campaign: str) -> tuple[Terms, ...]:
         _compare(config, with_menu(flats, menu))
     except (QuietcrowdError, KeyError, TypeError, AttributeError):
         raise CampaignError("campaign.statement-invalid", members="menu") from None
-    return tuple(evolve(one, share=share) for one, share in zip(read, menu.shares, strict=True))
+    return tuple(
+        evolve(one, share=share, expected=menu.expected)
+        for one, share in zip(read, menu.shares, strict=True)
+    )
 
 
 def _hash(value: Any) -> str | None:

@@ -19,14 +19,22 @@ from quietcrowd.commands.declare import argument, command, option
 from quietcrowd.commands.printing import counted, note
 from quietcrowd.commands.worker.notices import (
     print_details,
+    print_menu,
     print_questions,
+    print_rounds,
     print_terms,
     receipt_as_json,
     show_held,
 )
 from quietcrowd.commands.worker.questions import Questions, agreed, in_reading_order, read_line
 from quietcrowd.domains import Categorical
-from quietcrowd.exceptions import AnswerError, FormatError, ParameterError, UnansweredError
+from quietcrowd.exceptions import (
+    AnswerError,
+    CampaignError,
+    FormatError,
+    ParameterError,
+    UnansweredError,
+)
 from quietcrowd.privacy.guarantee import show_loss
 
 if TYPE_CHECKING:
@@ -48,7 +56,8 @@ class Answer:
     and send. Drawing and sending are one step. The command names questions that you reported on
     before. If they get fresh noise, --yes requires --total-epsilon.
 
-    Joining prints a code. --code continues with the same link on another device.
+    Joining prints a code. --code continues with the same link on another device. In a campaign with
+    rounds, the command prints when your next round begins: call it again then.
 
     Example: quietcrowd worker answer 'https://example.org/j/0123...#i=qci_...' --total-epsilon 20
 
@@ -89,6 +98,11 @@ class Answer:
         help="Continue from another device or browser, with the code that it showed.",
         default=None,
     )
+    choice: int | None = option(
+        metavar="NUMBER",
+        help="Your choice of protection, where the campaign offers several; 1 protects most.",
+        default=None,
+    )
     status: bool = option(help="Show your data on the server.", default=False)
     withdraw: bool = option(help="Withdraw, and have all that you sent deleted.", default=False)
     as_json: bool = options.JSON
@@ -109,10 +123,14 @@ class Answer:
             _withdraw(client, yes=self.yes)
         elif self.status:
             show_held(client, as_json=self.as_json)
+        elif self.file is None and _is_between_rounds(client):
+            _wait(client)
         elif client.sent:
             receipt = client.resume()
-            note("You have answered this campaign. --status shows your data on the server.")
+            what = "campaign" if client.terms.rounds is None else "round"
+            note(f"You have answered this {what}. --status shows your data on the server.")
             _print_code(receipt)
+            print_rounds(client)
             if self.as_json:
                 typer.echo(receipt_as_json(client, receipt))
         elif client.committed:
@@ -135,14 +153,12 @@ def _send_again(client: Client, file: Path | None, *, as_json: bool) -> None:
 
 def _take_part(client: Client, given_to: Answer) -> None:
     file, yes, as_json = given_to.file, given_to.yes, given_to.as_json
-    most = client.affordable()
-    if not as_json:
-        print_terms(client, most)
-    if not (yes or _agrees(client)):
-        note("You are not taking part. Nothing was sent.")
-        raise typer.Exit(1)
-    client.join(given_to.code)
+    _choose(client, given_to)
+    _join(client, given_to)
     _print_continuation(client)
+    if file is None and _is_between_rounds(client):
+        print_rounds(client)
+        return
     notes = print_questions(client)
     if file is None:
         _mind_repeats(client, client.repeated, yes=yes)
@@ -155,6 +171,53 @@ def _take_part(client: Client, given_to: Answer) -> None:
             raise typer.Exit(1)
         receipt = _send(client, given)
     _print_sent(client, receipt, as_json=as_json)
+
+
+def _is_between_rounds(client: Client) -> bool:
+    return client.joined and client.terms.rounds is not None and client.round is None
+
+
+def _wait(client: Client) -> None:
+    """Send what is pending of earlier rounds, and print when the next one begins."""
+    if client.committed and not client.sent:
+        try:
+            client.resume()
+        except AnswerError as error:  # they are late
+            note(str(error))
+    print_rounds(client)
+
+
+def _choose(client: Client, given_to: Answer) -> None:
+    """Choose from a menu, before anything else is shown; the first protects most."""
+    count = len(client.menu)
+    if client.joined or count == 1:
+        if given_to.choice is not None:
+            client.choose(given_to.choice - 1)
+        return
+    if not given_to.as_json:
+        print_menu(client)
+    choice = given_to.choice
+    while choice is None and not given_to.yes:
+        typed = read_line(f"Choose your protection, 1 to {count} [1]: ") or "1"
+        choice = int(typed) if typed.isdecimal() and 1 <= int(typed) <= count else None
+    client.choose((choice or 1) - 1)
+
+
+def _join(client: Client, given_to: Answer) -> None:
+    while True:
+        if not given_to.as_json:
+            print_terms(client, client.affordable())
+        if not (given_to.yes or _agrees(client)):
+            note("You are not taking part. Nothing was sent.")
+            raise typer.Exit(1)
+        try:
+            client.join(given_to.code)
+            return
+        except CampaignError as error:
+            if error.code != "campaign.choice-bound" or given_to.yes:
+                raise
+            note("Your invite belongs to another choice, which was made before.")
+            client.choose(int(str(error.fields["choice"])))
 
 
 def _print_continuation(client: Client) -> None:
@@ -256,6 +319,7 @@ def _print_sent(client: Client, receipt: WorkerReceipt, *, as_json: bool) -> Non
         "Anything they revealed stays revealed. --status shows them."
     )
     _print_code(receipt)
+    print_rounds(client)
     if as_json:
         typer.echo(receipt_as_json(client, receipt))
 

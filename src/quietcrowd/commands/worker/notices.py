@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.text import Text
 
+from quietcrowd.accounting.consent import show_protection
+from quietcrowd.campaign.terms.menu import CHOICE
 from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.commands.printing import console, counted, note, plain_table
 from quietcrowd.commands.worker.questions import (
@@ -22,6 +25,7 @@ from quietcrowd.commands.worker.questions import (
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, finite_loss, show_loss
 
 if TYPE_CHECKING:
+    from quietcrowd.campaign.device.checked_terms import Terms
     from quietcrowd.campaign.device.client import Client
     from quietcrowd.campaign.device.draw import Report
     from quietcrowd.campaign.device.receipt import HeldReports, WorkerReceipt
@@ -33,17 +37,14 @@ _FEW = 3
 def print_terms(client: Client, most: int) -> None:
     """Print the task description, the terms in brief and the budget."""
     terms = client.terms
-    typer.echo("The requester wrote the text after |:")
-    show_quoted(one_line(terms.title))
-    if terms.description:
-        show_quoted(terms.description)
-    _print_requester(terms.promises)
-    typer.echo("")
+    if terms.choice is None:
+        _print_texts(terms)
     questions = counted(terms.tasks, "question")
+    each = " in each of your rounds" * (terms.rounds is not None)
     if terms.allotment is None:
-        show_text(f"{questions}; you give up to {counted(terms.answers, 'answer')}.")
+        show_text(f"{questions}; you give up to {counted(terms.answers, 'answer')}{each}.")
     else:
-        show_text(f"{questions}; you are asked {terms.answers:,} of them.")
+        show_text(f"{questions}; you are asked {terms.answers:,} of them{each}.")
     if terms.closes_on is not None:
         show_text(
             f"You can answer until the end of {terms.closes_on} (UTC). The requester may change "
@@ -54,6 +55,56 @@ def print_terms(client: Client, most: int) -> None:
         show_text(line)
     typer.echo("")
     _print_budget(client, most)
+
+
+def print_menu(client: Client) -> None:
+    """Print the task description, and the choices of protection."""
+    menu = client.menu
+    _print_texts(menu[0])
+    for number, terms in enumerate(menu, 1):
+        losses = terms.losses
+        loss = terms.guarantee.total_epsilon if losses is None else losses.campaign
+        show_text(
+            f"{number}. From all that you send, someone 50 % sure of something about you becomes "
+            f"{show_protection(loss)} (epsilon = {show_loss(loss)}). The requester assumes that "
+            f"{terms.share:.0%} choose this.",
+            rest="   ",
+        )
+    said = menu[0].expected
+    if said is not None:
+        show_text(
+            f"The requester expects an error of {said['error']:.2g} with these shares, and of "
+            f"{said['guess']:.2g} without any reports."
+        )
+    show_text(CHOICE)
+    typer.echo("")
+
+
+def print_rounds(client: Client) -> None:
+    """Print the next round of a worker, and the losses of rounds; nothing without rounds."""
+    rounds, losses = client.terms.rounds, client.terms.losses
+    if rounds is None or losses is None:
+        return
+    number = client.next_round
+    if number is None:
+        note("You have no further round.")
+    else:
+        begin = datetime.fromtimestamp(rounds.begin(number), UTC)
+        note(f"Your next round begins at {begin:%Y-%m-%d %H:%M} UTC.")
+    show_text(
+        f"Privacy loss by this campaign (epsilon): {show_loss(client.spent_in_window())} in any "
+        f"{counted(rounds.window, 'round')} so far, {show_loss(client.spent_in_window(rounds.cap))}"
+        f" in all rounds so far, at most {show_loss(losses.campaign)} in the end."
+    )
+
+
+def _print_texts(terms: Terms) -> None:
+    typer.echo("The requester wrote the text after |:")
+    show_quoted(one_line(terms.title))
+    if terms.description:
+        show_quoted(terms.description)
+    _print_requester(terms.promises)
+    typer.echo("")
 
 
 def print_details(client: Client) -> None:
