@@ -157,6 +157,8 @@ def rows(past: Past, me: Observer) -> dict[tuple[str, str], list[dict]]:
             ("GET", f"{OWN}/results{one}"): [{}, asked, {"params": {"cursor": "AAAA"}}]
             for one in ("", "/head", "/truths", "/workers")
         },
+        ("GET", f"{OWN}/rounds"): both,
+        ("GET", f"{OWN}/series"): [{}, {"params": {"task": "t0"}}, {"params": {"task": "x"}}],
         ("GET", f"{OWN}/estimates"): [*both, asked, {"params": {"cursor": "AAAA"}}],
         ("POST", f"{OWN}/inferences"): both,
         ("GET", f"{OWN}/reports"): [

@@ -123,6 +123,16 @@ class UnbiasedNumbers:
 
     def means(self, sums: Sums, confidence: float) -> dict[str, npt.NDArray[Any]]:
         """Return columns with a row per task: mean, low, high and reports."""
+        mean, low, high = self.intervals(sums, confidence)
+        return {
+            "mean": mean,
+            "low": np.clip(low, self.domain.low, self.domain.high),
+            "high": np.clip(high, self.domain.low, self.domain.high),
+            "reports": sums[0].astype(np.int64),
+        }
+
+    def intervals(self, sums: Sums, confidence: float) -> tuple[Floats, Floats, Floats]:
+        """Return means, and the ends of intervals, which may be outside of the range."""
         count, total, squares = sums
         z, domain = NormalDist().inv_cdf(0.5 + confidence / 2.0), self.domain
         with np.errstate(invalid="ignore"):
@@ -132,12 +142,7 @@ class UnbiasedNumbers:
         middle = (total + z * z / 2.0 * (domain.low + domain.high)) / size
         variance = (squares + z * z / 2.0 * sum(self.ends)) / size - middle**2
         half = z * np.sqrt(np.maximum(variance, 0.0) / size)
-        return {
-            "mean": mean,
-            "low": np.clip(middle - half, domain.low, domain.high),
-            "high": np.clip(middle + half, domain.low, domain.high),
-            "reports": count.astype(np.int64),
-        }
+        return mean, middle - half, middle + half
 
 
 def _unbiased(reports: Reports | Answers) -> UnbiasedNumbers:

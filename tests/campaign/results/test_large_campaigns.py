@@ -30,6 +30,8 @@ def campaign_of(reports, workers, mechanism="one-layer"):
         mechanism=json.dumps(MECHANISMS[mechanism].to_dict()),
         shown_reports=reports,
         shown_participants=workers,
+        menu=None,
+        rounds=None,
     )
 
 

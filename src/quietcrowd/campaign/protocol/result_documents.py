@@ -69,6 +69,7 @@ class _Found(BaseModel):
     no_estimates: str | None = Field(
         default=None, description="Reason why there are no estimated shares or means."
     )
+    round: int | None = Field(default=None, description="Number of the round; null without rounds.")
     decided_from: float = Field(
         description="Least confidence of a decided truth; a tied one is never decided."
     )
@@ -104,6 +105,34 @@ class Results(_Found):
         description="worker; for labels agreement, accuracy, accuracy_low and accuracy_high, for "
         "numbers weight, depending on the method; reports; losses: answer_epsilon, total_epsilon, "
         "and their tails answer_tail, total_tail."
+    )
+
+
+class ShownRound(BaseModel):
+    """A round with results."""
+
+    round: int
+    begins: str = Field(description="Such as 2026-12-01T00:00:00Z.")
+    participants: int
+    reports: int
+    failed: bool = Field(description="Whether its results have no truths.")
+
+
+class ShownRounds(BaseModel):
+    """The rounds with results, the earliest first."""
+
+    present: int | None = Field(description="The round that began last; null before the first.")
+    items: list[ShownRound]
+
+
+class Series(BaseModel):
+    """The results of one task over the rounds."""
+
+    task: str
+    goal: Goal
+    items: list[JsonObject] = Field(
+        description="round, begins, and the members of a row of truths or of estimates: one item "
+        "per round, or per round and possible answer."
     )
 
 

@@ -6,12 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 from attrs import field, frozen
 
 from quietcrowd.campaign.results.option_rows import by_options
-from quietcrowd.campaign.results.reports import ReportRows, RowBlock
+from quietcrowd.campaign.results.reports import MemoryRows, ReportRows, RowBlock
 from quietcrowd.domains import Domain, FiniteDomain, NumericDomain
+from quietcrowd.frames import positions_by_text
 from quietcrowd.inference.integer_sums import unit_for
+from quietcrowd.mechanisms.mixture import Mixture
 from quietcrowd.report_domains import LabelSets, OrNull, sets_of
 
 _Counts = npt.NDArray[np.int64]
@@ -89,6 +92,8 @@ def judge_crowd(rows: ReportRows) -> CrowdJudgement:
     uncertain, which the standard error over workers shows. The noise of bounded reports depends on
     the answer, so only the agreement of reports is estimated.
     """
+    if isinstance(rows.mechanism, Mixture):
+        return _judge_parts(rows)
     if rows.mechanism.options is not None:
         return _judge_labels(rows, [_Part.of(one) for one in by_options(rows)])
     mechanism, channel, domain = rows.mechanism, rows.mechanism.channel, rows.domain
@@ -97,6 +102,21 @@ def judge_crowd(rows: ReportRows) -> CrowdJudgement:
         noise = None if shift is None else shift.variance
         return CrowdJudgement(agreement=_of_numbers(rows, domain, noise))
     return _judge_labels(rows, [_Part.of(rows)])
+
+
+def _judge_parts(rows: ReportRows) -> CrowdJudgement:
+    """Judge the workers of each mechanism; the agreement is that of the one with most reports."""
+    assert isinstance(rows, MemoryRows)
+    parts = [MemoryRows(reports=one) for one in rows.reports.split()]
+    judged = [judge_crowd(one) for one in parts]
+    named = [
+        positions_by_text(one.workers.take(pa.array(found.too_consistent)), rows.workers)
+        for one, found in zip(parts, judged, strict=True)
+    ]
+    most = max(range(len(parts)), key=lambda place: len(parts[place]))
+    return CrowdJudgement(
+        agreement=judged[most].agreement, too_consistent=np.sort(np.concatenate(named))
+    )
 
 
 class _Part(NamedTuple):

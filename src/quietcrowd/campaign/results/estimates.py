@@ -8,18 +8,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
 from quietcrowd.campaign.results.option_rows import by_options, options_of
-from quietcrowd.campaign.results.reports import ReportRows
+from quietcrowd.campaign.results.reports import MemoryRows, ReportRows
 from quietcrowd.campaign.terms.advice import to_requester
 from quietcrowd.domains import FiniteDomain, Ordinal
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.formats.jsonl import json_ready
+from quietcrowd.mechanisms.mixture import Mixture
 from quietcrowd.survey.means import Sums, UnbiasedNumbers
 from quietcrowd.survey.shares import Counts, Decoder, decoder_for
 
@@ -72,15 +73,60 @@ def _counts(rows: ReportRows, decoder: Decoder) -> Counts:
     return counts
 
 
+def _parts_of(rows: ReportRows) -> Sequence[ReportRows]:
+    """Return the reports of each mechanism of a menu, or all."""
+    if not isinstance(rows.mechanism, Mixture):
+        return [rows]
+    assert isinstance(rows, MemoryRows)
+    return [MemoryRows(reports=one) for one in rows.reports.split()]
+
+
+class _Interval(NamedTuple):
+    """Estimates with the ends of their intervals; numbers of reports by question, the first axis.
+
+    Estimates without reports are NaN.
+    """
+
+    middle: npt.NDArray[np.float64]
+    low: npt.NDArray[np.float64]
+    high: npt.NDArray[np.float64]
+    reports: npt.NDArray[np.int64]
+
+
+def _weighted(parts: Sequence[_Interval]) -> _Interval:
+    """Return the mean of the estimates of several mechanisms, weighted by their reports.
+
+    People choose a mechanism, perhaps by their answer, so weights by precision would be biased.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    reports = np.sum([one.reports for one in parts], axis=0)
+    middle, below, above = np.zeros((3, *parts[0].middle.shape))
+    for one in parts:
+        weights = one.reports / np.maximum(reports, 1)
+        weights = weights.reshape(-1, *[1] * (middle.ndim - 1))
+        middle += np.where(weights > 0, weights * one.middle, 0.0)
+        below += np.where(weights > 0, weights * (one.middle - one.low), 0.0) ** 2
+        above += np.where(weights > 0, weights * (one.high - one.middle), 0.0) ** 2
+    low, high = middle - np.sqrt(below), middle + np.sqrt(above)
+    silent = reports == 0
+    middle[silent], low[silent], high[silent] = (
+        one[silent] for one in (parts[0].middle, parts[0].low, parts[0].high)
+    )
+    return _Interval(middle, low, high, reports)
+
+
 def _shares(
     rows: ReportRows, tasks: Sequence[str], places: Sequence[int], *, has_more: bool
 ) -> Estimates:
-    decoder = decoder_for(rows.mechanism, has_more=has_more)
     domain = rows.mechanism.domain
     assert isinstance(domain, FiniteDomain)
-    names: list[Any] = [*domain.labels, None][: len(decoder.chances)]
-    counts = _counts(rows, decoder)
-    found = _Shares.of(decoder, counts)
+    decoded = [
+        (decoder := decoder_for(one.mechanism, has_more=has_more), _counts(one, decoder))
+        for one in _parts_of(rows)
+    ]
+    names: list[Any] = [*domain.labels, None][: len(decoded[0][0].chances)]
+    found = _Shares.of(*decoded)
     listed = (found.rows(task, place, names) for task, place in zip(tasks, places, strict=True))
     return Estimates(rows=chain.from_iterable(listed))
 
@@ -90,7 +136,7 @@ def _shares_of_options(rows: ReportRows, tasks: Sequence[str], places: Sequence[
     found: dict[int, tuple[_Shares, int]] = {}
     for part in by_options(rows):
         decoder = decoder_for(part.mechanism)
-        shares = _Shares.of(decoder, _counts(part, decoder))
+        shares = _Shares.of((decoder, _counts(part, decoder)))
         found.update((place, (shares, i)) for i, place in enumerate(part.chosen.tolist()))
 
     def listed() -> Iterator[Row]:
@@ -111,14 +157,23 @@ class _Shares:
     reports: npt.NDArray[np.int64]
 
     @classmethod
-    def of(cls, decoder: Decoder, counts: Counts) -> _Shares:
-        """Estimate shares from counts of reports."""
-        low, high = decoder.intervals(counts, CONFIDENCE)
+    def of(cls, *decoded: tuple[Decoder, Counts]) -> _Shares:
+        """Estimate shares from counts of reports, of each mechanism."""
+        found = _weighted(
+            [
+                _Interval(
+                    decoder.shares(counts),
+                    *decoder.intervals(counts, CONFIDENCE),
+                    counts.sum(axis=1) // decoder.members,
+                )
+                for decoder, counts in decoded
+            ]
+        )
         return cls(
-            share=decoder.shares(counts),
-            low=np.clip(low, 0.0, 1.0),
-            high=np.clip(high, 0.0, 1.0),
-            reports=counts.sum(axis=1) // decoder.members,
+            share=found.middle,
+            low=np.clip(found.low, 0.0, 1.0),
+            high=np.clip(found.high, 0.0, 1.0),
+            reports=found.reports,
         )
 
     def of_question(self, place: int) -> tuple[list[Any], list[Any], list[Any]]:
@@ -145,8 +200,18 @@ class _Shares:
 def _means(
     rows: ReportRows, tasks: Sequence[str], places: Sequence[int], *, has_more: bool
 ) -> Estimates:
-    numbers = UnbiasedNumbers.of(rows.mechanism, has_more=has_more)
-    columns = numbers.means(_sums(rows, numbers), CONFIDENCE)
+    parts = []
+    for part in _parts_of(rows):
+        numbers = UnbiasedNumbers.of(part.mechanism, has_more=has_more)
+        sums = _sums(part, numbers)
+        parts.append(_Interval(*numbers.intervals(sums, CONFIDENCE), sums[0].astype(np.int64)))
+    found, ends = _weighted(parts), (numbers.domain.low, numbers.domain.high)
+    columns = {
+        "mean": found.middle,
+        "low": np.clip(found.low, *ends),
+        "high": np.clip(found.high, *ends),
+        "reports": found.reports,
+    }
     histogram, domain = _histogram(rows), rows.mechanism.domain
     levels = domain.labels if isinstance(domain, Ordinal) else ()
 
@@ -168,10 +233,15 @@ def _bars(levels: Sequence[Any], shares: tuple[list[Any], ...]) -> list[Row]:
 
 def _histogram(rows: ReportRows) -> _Shares | None:
     """Return the shares of levels; None if reports of numbers do not determine any."""
-    decoder = Decoder.of(rows.mechanism.channel)
-    if decoder is None or not isinstance(rows.mechanism.domain, Ordinal):
+    if not isinstance(rows.mechanism.domain, Ordinal):
         return None
-    return _Shares.of(decoder, _counts(rows, decoder))
+    decoded = []
+    for part in _parts_of(rows):
+        decoder = Decoder.of(part.mechanism.channel)
+        if decoder is None:
+            return None
+        decoded.append((decoder, _counts(part, decoder)))
+    return _Shares.of(*decoded)
 
 
 def _sums(rows: ReportRows, numbers: UnbiasedNumbers) -> Sums:

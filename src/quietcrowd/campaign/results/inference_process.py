@@ -20,15 +20,18 @@ import numpy.typing as npt
 from attrs import define, evolve, field
 from sqlalchemy import Connection, select
 
-from quietcrowd.campaign.results.estimates import estimate
+from quietcrowd.campaign.results.estimates import Estimates, estimate
 from quietcrowd.campaign.results.filed_reports import FiledReports, file_stored
+from quietcrowd.campaign.results.following import infer_rounds, method_of
 from quietcrowd.campaign.results.large_campaigns import LargeCampaigns, work_folder
-from quietcrowd.campaign.results.report_blocks import marks_reports
+from quietcrowd.campaign.results.report_blocks import marks_reports, parts_by_choice
 from quietcrowd.campaign.results.reports import (
+    Inferred,
     LeftOut,
     ReportsToInfer,
     StoredReports,
     read_left_out,
+    read_rounds,
     read_stored,
 )
 from quietcrowd.campaign.results.results import (
@@ -53,7 +56,6 @@ from quietcrowd.exceptions import (
     QuietcrowdWarning,
     RemovedMechanismError,
 )
-from quietcrowd.inference import METHODS, NoiseAware, method_from_dict, usual_method
 
 GivenTasks = Sequence[tuple[bytes, int]]
 """Ids of all tasks in the order of their names, and how often each was assigned."""
@@ -142,6 +144,10 @@ class Inferrer:
                 self._earlier.pop(campaign, None)
                 return False
             wanted = ReportsToInfer.of(connection, row)
+            if row.rounds is not None:
+                rounds, reports = read_rounds(connection, wanted)
+                left_out = read_left_out(connection, row)
+                return self._write_rounds(wanted, rounds, reports, left_out)
             stored: _Reports | None
             if self.large.include(row):
                 folder = held.enter_context(work_folder(self.large.folder))
@@ -173,15 +179,11 @@ class Inferrer:
                 reason="All workers with reports are excluded.",
             )
         rows = stored.rows
-        name = usual_method(rows.domain, rows.mechanism)
-        method = METHODS[name]() if row.named is None else method_from_dict(json.loads(row.named))
-        if isinstance(method, NoiseAware):  # nobody is named while answers can still be withdrawn
-            method = evolve(method, groups=False)
+        method = method_of(row.named, rows)
         before, start = self._earlier.pop(row.id, (None, None))
         if before != (row.withdrawals, row.exclusions, method):
             start = None
-        names = sorted(wanted.names, key=reading_order)
-        estimates = estimate(stored.independent, wanted.questions, names, wanted.copies)
+        estimates = _estimates(wanted, stored)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", QuietcrowdWarning)
             try:
@@ -203,33 +205,102 @@ class Inferrer:
             self._earlier.pop(next(iter(self._earlier)))
         now = (row.withdrawals, row.exclusions, found.start.method)
         self._earlier[row.id] = now, found.start
-        made = snapshot(
-            found,
-            rows,
-            stored.independent,
-            again=Again(stored.again, row.at_least) if marks_reports(row) else None,
-            config_hash=config_hash,
-            messages=list(messages_of(caught)),
-            answers=json.loads(row.config)["answers_per_participant"],
-            excluded=left_out.workers,
-            open_to_all=row.join_mode == "open",
-        )
+        made = _snapshot(row, stored, found, list(messages_of(caught)), left_out)
         return evolve(made, aims=aims, estimates=estimates)
 
+    def _write_rounds(
+        self,
+        wanted: ReportsToInfer,
+        rounds: Mapping[int, StoredReports | None],
+        reports: int,
+        left_out: LeftOut,
+    ) -> bool:
+        """Write the results of all shown rounds with reports, from one chain of fits."""
+        row = wanted.campaign
+        if not reports and not left_out.reports:
+            return False
+        found = _findings_of_rounds(wanted, rounds, left_out)
+        provenance = _provenance(row, reports + left_out.reports)
+        with ExitStack() as held:
+            folder = self.large.folder
+            pages = {
+                number: held.enter_context(one.in_pages(folder)) for number, one in found.items()
+            }
+            connection = held.enter_context(self.database.write())
+            return write_results(connection, provenance, pages[max(pages)], pages)
+
     def _write(self, row: Any, left_out: LeftOut, findings: Findings) -> bool:
-        provenance = Provenance(
-            campaign=row.id,
-            reports=findings.head["reports"] + left_out.reports,
-            erasures=row.withdrawals,
-            method=row.named,
-            exclusions=row.exclusions,
-        )
+        provenance = _provenance(row, findings.head["reports"] + left_out.reports)
         pages_of = findings.in_pages(self.large.folder)
         with pages_of as pages, self.database.write() as connection:
             written = write_results(connection, provenance, pages)
         if not written:
             self._earlier.pop(row.id, None)
         return written
+
+
+def _provenance(row: Any, reports: int) -> Provenance:
+    return Provenance(
+        campaign=row.id,
+        reports=reports,
+        erasures=row.withdrawals,
+        method=row.named,
+        exclusions=row.exclusions,
+        round=row.shown_round,
+    )
+
+
+def _estimates(wanted: ReportsToInfer, stored: _Reports) -> Estimates:
+    names = sorted(wanted.names, key=reading_order)
+    return estimate(stored.independent, wanted.questions, names, wanted.copies)
+
+
+def _snapshot(
+    row: Any, stored: _Reports, found: Inferred, messages: Sequence[str], left_out: LeftOut
+) -> Findings:
+    return snapshot(
+        found,
+        stored.rows,
+        stored.independent,
+        again=Again(stored.again, row.at_least) if marks_reports(row) else None,
+        config_hash=row.config_hash.hex(),
+        messages=messages,
+        answers=json.loads(row.config)["answers_per_participant"],
+        excluded=left_out.workers,
+        open_to_all=row.join_mode == "open",
+        parts=parts_by_choice(row),
+    )
+
+
+def _findings_of_rounds(
+    wanted: ReportsToInfer, rounds: Mapping[int, StoredReports | None], left_out: LeftOut
+) -> dict[int, Findings]:
+    row, findings = wanted.campaign, {}
+    heard = {number: stored for number, stored in rounds.items() if stored is not None}
+    inferred: Mapping[int, Inferred] = {}
+    reason = "All reports of this round were deleted, or their workers are excluded."
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", QuietcrowdWarning)
+        try:
+            inferred = infer_rounds(row.named, heard, wanted.questions) if heard else {}
+        except QuietcrowdError as error:
+            reason = to_requester(error)
+    for number, stored in rounds.items():
+        if stored is not None and number in inferred:
+            found = wanted.of_tasks(inferred[number])
+            made = _snapshot(row, stored, found, list(messages_of(caught)), left_out)
+        else:
+            made = failed_findings(
+                config_hash=row.config_hash.hex(),
+                reports=0 if stored is None else stored.rows.sent,
+                participants=0 if stored is None else len(stored.rows.per_worker),
+                excluded=left_out.workers,
+                reason=reason,
+            )
+        estimates = made.estimates if stored is None else _estimates(wanted, stored)
+        head = {**made.head, "round": number}
+        findings[number] = evolve(made, head=head, estimates=estimates)
+    return findings
 
 
 def main() -> None:

@@ -79,9 +79,12 @@ class LargeCampaigns:
     def include(self, campaign: Any) -> bool:
         """Return whether a campaign needs inference from disk.
 
-        Sketches never do, and reports among the options of each task cannot be in a store.
+        Sketches never do. Reports among the options of each task, of a menu or of rounds cannot
+        be in a store.
         """
         mechanism = parse_mechanism(campaign.mechanism)
+        if campaign.rounds is not None or campaign.menu is not None:
+            return False
         if "task" not in mechanism.columns or mechanism.option_counts:
             return False
         reports, workers = campaign.shown_reports, campaign.shown_participants

@@ -17,14 +17,13 @@ from attrs import evolve, field, frozen
 from sqlalchemy import Connection, select
 from typing_extensions import override
 
-from quietcrowd.campaign.results.report_blocks import ReportBlocks
+from quietcrowd.campaign.results.report_blocks import ReportBlocks, some_sent_again
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.exclusions import is_excluded, names_in_force
-from quietcrowd.campaign.store.releases import reports_of
+from quietcrowd.campaign.store.releases import kept_rounds, reports_of
 from quietcrowd.campaign.store.task_options import mechanism_of_tasks
 from quietcrowd.campaign.terms.canonical import canonical_hash
 from quietcrowd.campaign.terms.channels import parse_mechanism
-from quietcrowd.campaign.terms.near_copies import sent_again
 from quietcrowd.domains import Domain
 from quietcrowd.formats.reports import merge_copies
 from quietcrowd.inference import TruthEstimate
@@ -169,7 +168,7 @@ class ReportsToInfer:
         tasks = connection.execute(
             select(task.name, task.gold).where(task.campaign_id == campaign.id)
         ).all()
-        copies = copies_of(connection, campaign.id) if sent_again(mechanism) else {}
+        copies = copies_of(connection, campaign.id) if some_sent_again(mechanism) else {}
         known: dict[str, str] = {}
         for name, gold in sorted((row.name, row.gold) for row in tasks if row.gold is not None):
             known.setdefault(copies.get(name, name), gold)
@@ -270,8 +269,33 @@ def read_left_out(connection: Connection, campaign: Any) -> LeftOut:
 def read_stored(connection: Connection, given: ReportsToInfer) -> StoredReports | None:
     """Return the reports of a campaign in memory within a transaction, or None without any."""
     columns = _joined(given.blocks(connection))
-    if not len(columns):
-        return None
+    return None if not len(columns) else _stored(given, columns)
+
+
+def read_rounds(
+    connection: Connection, given: ReportsToInfer
+) -> tuple[dict[int, StoredReports | None], int]:
+    """Return the reports of each shown round that has some yet, and their number before merging.
+
+    A worker with reports of several rounds that are shown as one counts with the last of them.
+    """
+    columns = _joined(given.blocks(connection))
+    found: dict[int, StoredReports | None] = {}
+    for number in kept_rounds(connection, given.campaign):
+        rows = columns.filter(pc.equal(columns["round"], number)).drop_columns("round")
+        found[number] = _stored(given, _last_of_each(rows)) if len(rows) else None
+    return found, len(columns)
+
+
+def _last_of_each(rows: pa.Table) -> pa.Table:
+    """Drop all but the last report of each worker on each task."""
+    codes = [rows[name].combine_chunks().indices.to_numpy() for name in ("task", "worker")]
+    cells = codes[0].astype(np.int64) * (int(codes[1].max()) + 1) + codes[1]
+    last = len(cells) - 1 - np.unique(cells[::-1], return_index=True)[1]
+    return rows if len(last) == len(cells) else rows.take(pa.array(np.sort(last)))
+
+
+def _stored(given: ReportsToInfer, columns: pa.Table) -> StoredReports:
     columns, again = take_again(columns)
     workers = pc.unique(columns["worker"]).cast(pa.string())
     workers = workers.take(pc.sort_indices(workers))

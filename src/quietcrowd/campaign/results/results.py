@@ -12,10 +12,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import groupby, islice
 from tempfile import SpooledTemporaryFile
+from types import MappingProxyType
 from typing import Any
 
 from attrs import field, frozen
-from sqlalchemy import Connection, func, or_, select
+from sqlalchemy import Connection, func, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from quietcrowd.campaign.results.estimates import Estimates
@@ -141,13 +142,20 @@ class Provenance:
     erasures: int
     method: str | None
     exclusions: int
+    round: int | None = None
 
 
-def write_results(connection: Connection, provenance: Provenance, found: PagedFindings) -> bool:
+def write_results(
+    connection: Connection,
+    provenance: Provenance,
+    found: PagedFindings,
+    rounds: Mapping[int, PagedFindings] = MappingProxyType({}),
+) -> bool:
     """Write results unless the campaign changed meanwhile; return whether they were written.
 
     After a withdrawal, or a change of the method or the excluded workers, another inference is
-    scheduled. Neither can happen until the transaction ends, but uploads can.
+    scheduled. Neither can happen until the transaction ends, but uploads can. `found` are those of
+    the last of `rounds`, if there are some.
     """
     if not _still_so(connection, provenance):
         return False
@@ -160,6 +168,7 @@ def write_results(connection: Connection, provenance: Provenance, found: PagedFi
         "erasures": provenance.erasures,
         "method": provenance.method,
         "exclusions": provenance.exclusions,
+        "round": provenance.round,
         "etag": found.etag,
         "snapshot": FOR_OLDER,
         "pages_etag": found.etag,
@@ -171,18 +180,35 @@ def write_results(connection: Connection, provenance: Provenance, found: PagedFi
         return False
     if before != found.etag:
         put_pages(connection, provenance.campaign, found.pages())
+    for number, one in rounds.items():
+        _write_round(connection, provenance.campaign, number, one)
     return True
+
+
+def _write_round(
+    connection: Connection, campaign: bytes, number: int, found: PagedFindings
+) -> None:
+    table = tables.shown_round
+    mine = (table.c.campaign_id == campaign) & (table.c.number == number)
+    before = connection.scalar(select(table.c.etag).where(mine))
+    values = {"etag": found.etag, "head": found.head, **found.counts}
+    connection.execute(update(table).where(mine).values(values))
+    if before != found.etag:
+        put_pages(connection, campaign, found.pages(), number)
 
 
 def _still_so(connection: Connection, provenance: Provenance) -> bool:
     """Lock the campaign; return whether withdrawals, method and exclusions are unchanged."""
     campaign = tables.campaign.c
     now = connection.execute(
-        select(erasures_shown(), method_shown(), campaign.exclusions)
+        select(erasures_shown(), method_shown(), campaign.exclusions, campaign.shown_round)
         .where(campaign.id == provenance.campaign, as_released())
         .with_for_update(read=True, key_share=True)
     ).one_or_none()
-    then = (provenance.erasures, provenance.method, provenance.exclusions)
+    then = (
+        *(provenance.erasures, provenance.method),
+        *(provenance.exclusions, provenance.round),
+    )
     return now is not None and tuple(now) == then
 
 
@@ -200,6 +226,7 @@ def _put(connection: Connection, row: Mapping[str, Any], *, failed: bool) -> boo
             held.erasures != new.erasures,
             held.method.is_distinct_from(new.method),
             held.exclusions != new.exclusions,
+            held.round.is_distinct_from(new.round),
             held.etag.is_distinct_from(held.pages_etag),
             held.etag.is_distinct_from(held.estimates_etag),
         ),
@@ -221,6 +248,7 @@ def outdated_campaigns(connection: Connection) -> list[bytes]:
                 inference.erasures.is_distinct_from(erasures_shown()),
                 inference.method.is_distinct_from(method_shown()),
                 inference.exclusions.is_distinct_from(campaign.exclusions),
+                inference.round.is_distinct_from(campaign.shown_round),
             )
         )
     )
@@ -244,6 +272,7 @@ def read_provenance(connection: Connection, campaign: bytes) -> Provenance | Non
             erasures_shown().label("erasures"),
             method_shown().label("method"),
             table.exclusions,
+            table.shown_round.label("round"),
         ).where(table.id == campaign, table.config_hash.is_not(None))
     ).one_or_none()
     return None if row is None else Provenance(**row._mapping)
@@ -264,10 +293,11 @@ def is_fixed(connection: Connection, campaign: Any) -> bool:
         campaign.shown_erasures,
         campaign.shown_method,
         campaign.exclusions,
+        campaign.shown_round,
     )
     return (
         found is not None
-        and (found.reports, found.erasures, found.method, found.exclusions) == now
+        and (found.reports, found.erasures, found.method, found.exclusions, found.round) == now
         and json.loads(found.head)["method"] is not None
     )
 

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from attrs import evolve, frozen
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Select, select
 
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.store import tables
@@ -42,29 +42,37 @@ class ShownResults:
     counts: dict[str, int]
     kinds: Collection[str]
     first: Sequence[ResultPage]
+    of_round: int | None = None
     has_estimates: bool = False
     names_workers: bool = True
 
     @classmethod
     def read(
-        cls, database: Database, connection: Connection, campaign: Any, kinds: Collection[str] = ()
+        cls,
+        database: Database,
+        connection: Connection,
+        campaign: Any,
+        kinds: Collection[str] = (),
+        of_round: int | None = None,
     ) -> ShownResults:
-        """Return the latest results with pages of `kinds`, or raise ProblemError without any."""
-        table = tables.inference
-        found = connection.execute(
-            select(table).where(table.c.campaign_id == campaign.id, are_paged())
-        ).one_or_none()
+        """Return the latest results, or those of a round, with pages of `kinds`.
+
+        Raises ProblemError without any.
+        """
+        found = connection.execute(_head(campaign.id, of_round)).one_or_none()
         if found is None:
-            raise ProblemError("no-results", why_none(campaign))
+            reason = why_none(campaign) if of_round is None else _NOT_SHOWN
+            raise ProblemError("no-results", reason)
         return cls(
             database=database,
             campaign=campaign.id,
             etag=found.etag,
             head=f'{found.head[:-1]},"decided_from":{DECIDED_FROM}}}',
-            has_estimates=found.estimates_etag == found.etag,
+            of_round=of_round,
+            has_estimates=of_round is not None or found.estimates_etag == found.etag,
             counts={kind: getattr(found, kind) for kind in KINDS},
             kinds=kinds,
-            first=_read_pages(connection, campaign.id, kinds, _FIRST),
+            first=_read_pages(connection, campaign.id, kinds, _FIRST, of_round),
         )
 
     def without_workers(self) -> ShownResults:
@@ -87,7 +95,8 @@ class ShownResults:
     def page(self, connection: Connection, kind: str, number: int) -> tuple[str, bool]:
         """Return a page as a JSON array, in the head's transaction, and whether one follows."""
         more = self.counts[kind] > (number + 1) * PAGE_ROWS
-        return _as_shown(kind, read_page(connection, self.campaign, kind, number)), more
+        content = read_page(connection, self.campaign, kind, number, self.of_round)
+        return _as_shown(kind, content), more
 
     def document(self) -> Iterator[str]:
         """Yield one JSON document page by page; raise ProblemError if other results replaced it."""
@@ -117,21 +126,45 @@ class ShownResults:
             last = block[-1]
             with self.database.read() as connection:
                 self._require_same(connection)
-                block = _read_pages(connection, self.campaign, self.kinds, (last.kind, last.number))
+                after = last.kind, last.number
+                block = _read_pages(connection, self.campaign, self.kinds, after, self.of_round)
 
     def _require_same(self, connection: Connection) -> None:
-        held = tables.inference.c
-        mine = (held.campaign_id == self.campaign) & are_paged()
-        etag = connection.scalar(select(held.etag).where(mine))
-        if etag != self.etag:
+        found = connection.execute(_head(self.campaign, self.of_round)).one_or_none()
+        if found is None or found.etag != self.etag:
             raise ProblemError("results-changed", "Read the new results from the start.")
 
 
+def _head(campaign: bytes, of_round: int | None) -> Select[Any]:
+    if of_round is None:
+        held = tables.inference
+        return select(held).where(held.c.campaign_id == campaign, are_paged())
+    shown = tables.shown_round
+    mine = (shown.c.campaign_id == campaign) & (shown.c.number == of_round)
+    return select(shown).where(mine, shown.c.head.is_not(None))
+
+
+_NOT_SHOWN = "The round has no results yet, or was shown together with a later one: see rounds."
+
+
 def _read_pages(
-    connection: Connection, campaign: bytes, kinds: Collection[str], after: tuple[str, int]
+    connection: Connection,
+    campaign: bytes,
+    kinds: Collection[str],
+    after: tuple[str, int],
+    of_round: int | None,
 ) -> list[ResultPage]:
-    pages = read_pages(connection, campaign, kinds, after, _AT_ONCE)
+    pages = read_pages(connection, campaign, kinds, after, _AT_ONCE, of_round)
     return [page._replace(content=_as_shown(page.kind, page.content)) for page in pages]
+
+
+def rows_of_page(
+    connection: Connection, campaign: bytes, kind: str, number: int, of_round: int
+) -> list[dict[str, Any]]:
+    """Return the rows of a page of a round, as `ShownResults` shows them."""
+    content = read_page(connection, campaign, kind, number, of_round)
+    found: list[dict[str, Any]] = json.loads(_as_shown(kind, content))
+    return found
 
 
 def _as_shown(kind: str, content: str) -> str:
@@ -153,6 +186,11 @@ def why_none(campaign: Any) -> str:
         return (
             f"All data of workers, and the results, were deleted {campaign.retention_days:,} days "
             "after the campaign closed."
+        )
+    if campaign.rounds is not None:
+        return (
+            f"Results of a round appear shortly after it accepts no more reports, if at least "
+            f"{campaign.at_least:,} workers have sent some; otherwise with the next rounds."
         )
     if not waits_for_others(campaign):
         return "Results appear shortly after the first reports."

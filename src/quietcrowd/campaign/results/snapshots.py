@@ -4,18 +4,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from attrs import asdict, frozen
 
 from quietcrowd.accounting.ledger import PrivacyLedger
 from quietcrowd.campaign.results.agreement import MOST_ERROR, CrowdJudgement, judge_crowd
-from quietcrowd.campaign.results.reports import Inferred, ReportRows
+from quietcrowd.campaign.results.reports import Inferred, MemoryRows, ReportRows
 from quietcrowd.campaign.results.results import Findings
 from quietcrowd.campaign.store.result_pages import PAGE_ROWS
 from quietcrowd.campaign.terms.plain_text import reading_order
 from quietcrowd.campaign.terms.promises import ANYONE
 from quietcrowd.formats.jsonl import json_ready
 from quietcrowd.mechanisms import Mechanism
+from quietcrowd.mechanisms.mixture import Mixture
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, finite_loss
 
 _MOST_OF_ONE = 0.2
@@ -71,12 +74,13 @@ def snapshot(
     answers: int,
     excluded: Sequence[str] = (),
     open_to_all: bool = False,
+    parts: Sequence[int] = (),
 ) -> Findings:
     """Return the results of an inference; their rows are generated as they are read.
 
     `independent` contains the reports with independent noise. `again` is None if devices do not
     mark repeated reports. `messages` are warnings of the library, and `answers` is the maximum per
-    worker.
+    worker. `parts` are those of the choices of a menu.
     """
     guarantee = rows.mechanism.guarantee(answers=answers, tasks=rows.tasks)
     judged = judge_crowd(independent)
@@ -105,7 +109,7 @@ def snapshot(
             row if again is None else {**row, "again": again.of(row["task"])}
             for row in _rows(_in_order(found.truths))
         ),
-        workers=_with_losses(found.workers, independent, guarantee),
+        workers=_with_losses(found.workers, independent, guarantee, parts),
     )
 
 
@@ -128,19 +132,30 @@ def _privacy(mechanism: Mechanism, guarantee: PrivacyGuarantee) -> dict[str, Any
 
 
 def _with_losses(
-    workers: pa.Table, rows: ReportRows, guarantee: PrivacyGuarantee
+    workers: pa.Table, rows: ReportRows, guarantee: PrivacyGuarantee, parts: Sequence[int]
 ) -> Iterator[dict[str, Any]]:
-    """Add privacy losses, which depend on the number of reports only; infinite ones are null."""
-    mechanism, tasks = rows.mechanism, rows.tasks
+    """Add choices, and losses, which depend on the number of reports only; infinite are null."""
+    mechanisms = rows.mechanism.parts if isinstance(rows.mechanism, Mixture) else (rows.mechanism,)
+    tasks = rows.tasks
 
     @cache
-    def spent(count: int) -> dict[str, float | None]:
-        ledger = PrivacyLedger().charge("one", mechanism, answers=count or 1, tasks=tasks)
+    def spent(part: int, count: int) -> dict[str, float | None]:
+        ledger = PrivacyLedger().charge("one", mechanisms[part], answers=count or 1, tasks=tasks)
         found = ledger.spent("one", guarantee.delta)
         return {name: finite_loss(float(getattr(found, name))) for name in _LOSSES}
 
-    for worker, count in zip(_rows(workers), rows.per_worker, strict=True):
-        yield {**worker, **spent(int(count))}
+    used = _parts_of_workers(rows) if parts else np.zeros(len(rows.per_worker), np.intp)
+    for worker, count, part in zip(_rows(workers), rows.per_worker, used, strict=True):
+        choice = {"choice": parts.index(int(part))} if parts else {}
+        yield {**worker, **choice, **spent(int(part), int(count))}
+
+
+def _parts_of_workers(rows: ReportRows) -> npt.NDArray[np.intp]:
+    """Return the part of a mixture that each worker uses, shape (workers,)."""
+    assert isinstance(rows, MemoryRows)
+    used = np.zeros(len(rows.workers), np.intp)
+    used[rows.reports.table.worker_codes] = rows.reports.part_codes
+    return used
 
 
 def _cautions(

@@ -165,12 +165,16 @@ def show_rounds(connection: Connection, campaign: bytes, last: int) -> int:
     return sum(counts.values())
 
 
+def shown_rounds(connection: Connection, campaign: bytes) -> list[int]:
+    """Return the numbers of the shown rounds of a campaign, ascending."""
+    shown = tables.shown_round.c
+    wanted = select(shown.number).where(shown.campaign_id == campaign)
+    return list(connection.scalars(wanted.order_by(shown.number)))
+
+
 def kept_rounds(connection: Connection, campaign: Any) -> list[int]:
     """Return the shown rounds with reports of a campaign, a row of its table, ascending."""
-    shown = tables.shown_round.c
-    wanted = select(shown.number).where(shown.campaign_id == campaign.id)
-    newest = wanted.order_by(shown.number.desc()).limit(json.loads(campaign.rounds)["keep"])
-    return sorted(connection.scalars(newest))
+    return shown_rounds(connection, campaign.id)[-json.loads(campaign.rounds)["keep"] :]
 
 
 def is_of_shown_round(campaign: Any) -> ColumnElement[bool]:

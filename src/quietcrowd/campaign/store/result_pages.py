@@ -1,16 +1,17 @@
 """Result pages: truths, workers and estimates, in a limited number of rows per page.
 
-A campaign has one set of pages, replaced in the transaction that replaces the head. Readers check
-the ETag in the transaction that reads a page, so all pages are of one set. Servers before revision
-0006 write the results as one text with another ETag, and no pages. Newer servers ignore these and
-infer again: `are_paged`. Older servers find `FOR_OLDER` instead of results in pages.
+A campaign has one set of pages, and a campaign in rounds another one per round. A set is replaced
+in the transaction that replaces its head. Readers check the ETag in the transaction that reads a
+page, so all pages are of one set. Servers before revision 0006 write the results as one text with
+another ETag, and no pages. Newer servers ignore these and infer again: `are_paged`. Older servers
+find `FOR_OLDER` instead of results in pages.
 """
 
 import json
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, delete, select
+from sqlalchemy import ColumnElement, Connection, Table, delete, select
 
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import insert_rows
@@ -66,34 +67,49 @@ def are_paged() -> ColumnElement[bool]:
     return held.etag == held.pages_etag
 
 
-def put_pages(connection: Connection, campaign: bytes, pages: Iterable[ResultPage]) -> None:
-    """Replace all pages of a campaign, in the transaction that writes the head."""
-    table = tables.result_page
-    connection.execute(delete(table).where(table.c.campaign_id == campaign))
-    rows: list[tuple[bytes, str, int, str]] = []
+def pages_of(campaign: bytes, of_round: int | None) -> tuple[Table, ColumnElement[bool]]:
+    """Return the table of the latest pages of a campaign, or of a round, and the condition."""
+    if of_round is None:
+        return tables.result_page, tables.result_page.c.campaign_id == campaign
+    page = tables.round_page
+    return page, (page.c.campaign_id == campaign) & (page.c.round == of_round)
+
+
+def put_pages(
+    connection: Connection,
+    campaign: bytes,
+    pages: Iterable[ResultPage],
+    of_round: int | None = None,
+) -> None:
+    """Replace all pages of a campaign or round, in the transaction that writes the head."""
+    table, mine = pages_of(campaign, of_round)
+    connection.execute(delete(table).where(mine))
+    rows: list[tuple[bytes | str | int, ...]] = []
     for page in pages:
-        rows.append((campaign, *page))
+        rows.append((campaign, *(() if of_round is None else (of_round,)), *page))
         if len(rows) == _AT_ONCE:
             insert_rows(connection, table, rows)
             rows.clear()
     insert_rows(connection, table, rows)
 
 
-def read_page(connection: Connection, campaign: bytes, kind: str, number: int) -> str:
+def read_page(
+    connection: Connection, campaign: bytes, kind: str, number: int, of_round: int | None = None
+) -> str:
     """Return the content of a page; an empty array beyond the last page."""
-    page = tables.result_page.c
-    wanted = select(page.content).where(
-        page.campaign_id == campaign, page.kind == kind, page.number == number
-    )
+    table, mine = pages_of(campaign, of_round)
+    page = table.c
+    wanted = select(page.content).where(mine, page.kind == kind, page.number == number)
     return connection.scalar(wanted) or "[]"
 
 
-def has_page(connection: Connection, campaign: bytes, kind: str, number: int) -> bool:
+def has_page(
+    connection: Connection, campaign: bytes, kind: str, number: int, of_round: int | None = None
+) -> bool:
     """Return whether there is a page."""
-    page = tables.result_page.c
-    wanted = select(page.number).where(
-        page.campaign_id == campaign, page.kind == kind, page.number == number
-    )
+    table, mine = pages_of(campaign, of_round)
+    page = table.c
+    wanted = select(page.number).where(mine, page.kind == kind, page.number == number)
     return connection.scalar(wanted) is not None
 
 
@@ -103,9 +119,11 @@ def read_pages(
     kinds: Collection[str],
     after: tuple[str, int],
     most: int,
+    of_round: int | None = None,
 ) -> Sequence[ResultPage]:
     """Return up to `most` pages by kind and number, after the kind and number of `after`."""
-    page = tables.result_page.c
+    table, mine = pages_of(campaign, of_round)
+    page = table.c
     found: list[ResultPage] = []
     for kind in sorted(kinds):
         if kind < after[0] or len(found) == most:
@@ -113,7 +131,7 @@ def read_pages(
         wanted = (
             select(page.kind, page.number, page.content)
             .where(
-                page.campaign_id == campaign,
+                mine,
                 page.kind == kind,
                 page.number > (after[1] if kind == after[0] else -1),
             )

@@ -12,6 +12,7 @@ from quietcrowd.campaign.server.api import (
     participants,
     plans,
     results,
+    rounds,
     tasks,
     workers,
 )
@@ -33,6 +34,7 @@ ROUTES = tuple(
         workers.router,
         results.router,
         estimates.router,
+        rounds.router,
         results.exports,
         keys.dashboards,
         keys.router,

@@ -50,13 +50,13 @@ def read_estimates(
     """
     with service.database.read() as connection:
         row = reader.campaign(connection, campaign)
-        found = require_estimates(service, connection, row)
+        found = require_estimates(service, connection, row, of_round=page.of_round)
         number = page_number(page.cursor, found)
         tag = f'"{found.etag}-{row.goal}"'
         if known_already(tag, if_none_match):
             return not_modified(tag)
-        content = read_page(connection, row.id, ESTIMATES, number)
-        more = has_page(connection, row.id, ESTIMATES, number + 1)
+        content = read_page(connection, row.id, ESTIMATES, number, page.of_round)
+        more = has_page(connection, row.id, ESTIMATES, number + 1, page.of_round)
     head: dict[str, Any] = json.loads(found.head)
     about = {
         "goal": row.goal,

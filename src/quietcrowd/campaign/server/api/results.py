@@ -33,6 +33,7 @@ from quietcrowd.campaign.store.releases import waits_for_others
 from quietcrowd.campaign.store.requesters import owned_campaign
 from quietcrowd.campaign.store.result_pages import ESTIMATES, KINDS
 from quietcrowd.campaign.terms.channels import parse_mechanism
+from quietcrowd.campaign.terms.rounds import MOST_ROUNDS
 from quietcrowd.campaign.terms.settings import PREFIX
 from quietcrowd.formats.parquet import MEDIA_TYPE
 
@@ -59,28 +60,41 @@ def results_for(
     connection: Connection,
     campaign: Any,
     kinds: Collection[str] = (),
+    of_round: int | None = None,
 ) -> ShownResults:
-    """Return the latest results of a campaign that the reader may see."""
+    """Return the latest results of a campaign, or those of a round, that the reader may see."""
     require_truths(campaign)
     wanted = [kind for kind in kinds if kind != "workers" or reader.sees_workers]
-    found = ShownResults.read(service.database, connection, campaign, wanted)
+    found = ShownResults.read(service.database, connection, campaign, wanted, of_round)
     return found if reader.sees_workers else found.without_workers()
 
 
 def require_estimates(
-    service: Service, connection: Connection, campaign: Any, kinds: Collection[str] = ()
+    service: Service,
+    connection: Connection,
+    campaign: Any,
+    kinds: Collection[str] = (),
+    of_round: int | None = None,
 ) -> ShownResults:
-    """Return the latest results, or raise ProblemError if they have no estimates."""
-    found = ShownResults.read(service.database, connection, campaign, kinds)
+    """Return the latest results or a round's; raise ProblemError if they have no estimates."""
+    found = ShownResults.read(service.database, connection, campaign, kinds, of_round)
     if not found.has_estimates:
         raise ProblemError("no-results", why_none(campaign))
     return found
+
+
+ROUND: Any = Query(
+    alias="round", ge=0, le=MOST_ROUNDS, description="Number of a shown round; null: the last."
+)
+OfRound = Annotated[int | None, ROUND]
 
 
 class ResultQuery(BaseModel):
     """The requested page."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    of_round: Annotated[int | None, Field(alias="round", ge=0, le=MOST_ROUNDS)] = None
 
     cursor: Annotated[
         str | None,
@@ -113,7 +127,11 @@ def next_cursor(found: ShownResults, number: int) -> str:
     },
 )
 def read_head(
-    campaign: Id, reader: ReaderOf, service: ServiceOf, if_none_match: Known = None
+    campaign: Id,
+    reader: ReaderOf,
+    service: ServiceOf,
+    if_none_match: Known = None,
+    of_round: OfRound = None,
 ) -> Response:
     """Return the latest results without their rows, and the numbers of rows.
 
@@ -121,7 +139,7 @@ def read_head(
     """
     with service.database.read() as connection:
         row = reader.campaign(connection, campaign)
-        found = results_for(reader, service, connection, row)
+        found = results_for(reader, service, connection, row, of_round=of_round)
     if known_already(found.tag, if_none_match):
         return not_modified(found.tag)
     counted = {**json.loads(found.head), **found.counts}
@@ -144,7 +162,7 @@ def read_truths(
     if_none_match: Known = None,
 ) -> Response:
     """Return a page of truths. It is rejected if the results have changed since the first page."""
-    return _page("truths", campaign, reader, service, page.cursor, if_none_match)
+    return _page("truths", campaign, reader, service, page, if_none_match)
 
 
 @router.get("/results/workers", response_model=None, responses=_PAGE)
@@ -156,9 +174,7 @@ def read_workers(
     if_none_match: Known = None,
 ) -> Response:
     """Return a page of workers. It is rejected if the results have changed since the first page."""
-    return _page(
-        "workers", campaign, Reader(requester=requester), service, page.cursor, if_none_match
-    )
+    return _page("workers", campaign, Reader(requester=requester), service, page, if_none_match)
 
 
 def _page(
@@ -166,13 +182,13 @@ def _page(
     campaign: str,
     reader: Reader,
     service: Service,
-    cursor: str | None,
+    wanted: ResultQuery,
     if_none_match: str | None,
 ) -> Response:
     with service.database.read() as connection:
         row = reader.campaign(connection, campaign)
-        found = results_for(reader, service, connection, row)
-        number = page_number(cursor, found)
+        found = results_for(reader, service, connection, row, of_round=wanted.of_round)
+        number = page_number(wanted.cursor, found)
         if known_already(found.tag, if_none_match):
             return not_modified(found.tag)
         content, more = found.page(connection, kind, number)
@@ -197,7 +213,11 @@ _TEXT = {"schema": {"type": "string"}}
     },
 )
 def read_results(
-    campaign: Id, reader: ReaderOf, service: ServiceOf, if_none_match: Known = None
+    campaign: Id,
+    reader: ReaderOf,
+    service: ServiceOf,
+    if_none_match: Known = None,
+    of_round: OfRound = None,
 ) -> Response:
     """Return the results of the latest inference, which may not include the latest changes.
 
@@ -207,10 +227,10 @@ def read_results(
     """
     with service.database.read() as connection:
         row = reader.campaign(connection, campaign)
-        found = results_for(reader, service, connection, row)
+        found = results_for(reader, service, connection, row, of_round=of_round)
         if known_already(found.tag, if_none_match):
             return not_modified(found.tag)
-        found = results_for(reader, service, connection, row, KINDS)
+        found = results_for(reader, service, connection, row, KINDS, of_round)
     return StreamingResponse(
         found.document(), headers={"ETag": found.tag}, media_type="application/json"
     )
@@ -245,6 +265,7 @@ class TruthQuery(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    of_round: Annotated[int | None, Field(alias="round", ge=0, le=MOST_ROUNDS)] = None
     format: Literal["jsonl", "csv", "label-studio"] = "jsonl"
     questions: Annotated[
         bool, Field(description="Whether CSV has a column with the text of each question.")
@@ -315,7 +336,7 @@ def export_truths(
     with service.database.read() as connection:
         row = reader.campaign(connection, campaign)
         require_truths(row)
-        found = ShownResults.read(service.database, connection, row, ("truths",))
+        found = ShownResults.read(service.database, connection, row, ("truths",), wanted.of_round)
     export = TruthExport(campaign=row, found=found, with_questions=wanted.questions)
     streams = {
         "jsonl": (export.json_lines, "application/x-ndjson"),
@@ -334,9 +355,11 @@ def export_truths(
         **documented("credential", "not-found", "no-results"),
     },
 )
-def export_shares(campaign: Id, reader: ReaderOf, service: ServiceOf) -> Response:
+def export_shares(
+    campaign: Id, reader: ReaderOf, service: ServiceOf, of_round: OfRound = None
+) -> Response:
     """Return the estimated shares and means as a table, with the questions."""
     with service.database.read() as connection:
         row = reader.campaign(connection, campaign)
-        found = require_estimates(service, connection, row, (ESTIMATES,))
+        found = require_estimates(service, connection, row, (ESTIMATES,), of_round)
     return StreamingResponse(estimates_as_table(found), media_type="text/csv; charset=utf-8")
