@@ -1,49 +1,50 @@
-"""Air quality by phones: a number per place, one campaign a day, and what a phone spends in all.
+"""Air quality by phones: one campaign of 30 days, with a limit for any week and for all days.
 
-A phone adds Laplace noise to each reading. A ledger adds up what its owner has lost over the
-days: epsilon adds up over all that is ever sent. All phones here are simulated.
+Every phone answers one day in seven, and adds noise to each reading. The air of a day resembles
+that of the day before, so each day's truths learn from the days before. All phones are simulated.
 """
+
+import numpy as np
+import pandas as pd
 
 import quietcrowd as qc
 from quietcrowd.exceptions import SimulatedNoiseWarning
-from quietcrowd.inference import ignores_noise
 
-DAYS, PLACES, PHONES, EPSILON = 3, 30, 400, 2.0
+DAYS, WEEK, PLACES, PHONES, READINGS, EPSILON = 30, 7, 30, 1_000, 5, 1.0
+INDEX = qc.Interval(low=0, high=10)
 
 
 def main() -> None:
-    """Simulate some days, and print errors and what a phone has spent."""
+    """Simulate the days, and print errors and the losses of one phone."""
     print(
-        f"{PHONES} simulated phones, each near 6 of {PLACES} places; epsilon {EPSILON:g} a reading"
+        f"{PHONES:,} simulated phones, each near {READINGS} of {PLACES} places, read on 1 day in 7;"
     )
-    print("\nMean error of a place's air quality index, 0 to 10:")
-    print("day   plain mean   mean of reports   noise-aware")
-    sent = []
+    print(f"epsilon {EPSILON:g} a reading. Errors of noise-aware truths, which are from 0 to 10:")
+    print("\nday   from that day   with the days before")
+    rng = np.random.default_rng(1)
+    steps = rng.normal(0, 0.5, (DAYS, PLACES)).cumsum(axis=0)
+    air = (rng.uniform(2, 8, PLACES) + steps).clip(INDEX.low, INDEX.high)
+    slots, homes = rng.integers(WEEK, size=PHONES), rng.integers(PLACES, size=PHONES)
+    mechanism = qc.PiecewiseMechanism(domain=INDEX, epsilon=EPSILON)
+    method = qc.NoiseAware(over_time="follow")
+    sent, followed = [], None
     for day in range(DAYS):
-        crowd = qc.make_crowd(
-            kind="sensors",
-            tasks=PLACES,
-            workers=PHONES,
-            share=0.2,
-            sigmas=(0.3, 2.0),
-            random_state=day,
-        )
-        phone = qc.LaplaceMechanism(domain=crowd.answers.domain, epsilon=EPSILON, fill=None)
-        reports = phone.simulate(crowd.answers, random_state=day)
-        with ignores_noise():
-            found = (
-                qc.Mean().fit(crowd.answers),
-                qc.Mean().fit(reports),
-                qc.NoiseAware().fit(reports),
-            )
-        errors = [qc.mean_absolute_error(one, crowd.truths) for one in found]
-        print(f"{day + 1:3} {errors[0]:12.2f} {errors[1]:17.2f} {errors[2]:13.2f}")
+        phones = np.flatnonzero(slots == day % WEEK).repeat(READINGS)
+        places = (homes[phones] + np.arange(len(phones)) % READINGS) % PLACES
+        read = (air[day, places] + rng.normal(0, 0.7, len(phones))).clip(INDEX.low, INDEX.high)
+        answers = pd.DataFrame({"task": places, "worker": phones, "label": read})
+        reports = mechanism.simulate(qc.Answers.from_frame(answers, domain=INDEX), random_state=day)
+        alone = method.fit(reports, round=day)
+        followed = alone if followed is None else method.extend(followed, reports, round=day)
         sent.append(reports)
+        if day % 7 == 1:
+            errors = [qc.mean_absolute_error(one, pd.Series(air[day])) for one in (alone, followed)]
+            print(f"{day + 1:3} {errors[0]:12.2f} {errors[1]:18.2f}")
 
-    ledger = qc.PrivacyLedger.of_reports(*sent, campaigns=[f"day {n + 1}" for n in range(DAYS)])
-    spent = ledger.spent(sent[0].to_frame()["worker"].iloc[0])
-    print("\nWhat one phone has spent, by the ledger:")
-    print(f"epsilon {spent.total_epsilon:g} in all, {spent.answer_epsilon:g} about one place")
+    ledger = qc.PrivacyLedger.of_reports(*sent, campaigns=[f"air#{day}" for day in range(DAYS)])
+    losses = [ledger.window(phones[0], "air", days).total_epsilon for days in (WEEK, DAYS)]
+    print("\nWhat one phone has lost, by the ledger:")
+    print(f"epsilon {losses[0]:.2f} in any {WEEK} days, {losses[1]:.2f} in all {DAYS} days")
 
 
 if __name__ == "__main__":
