@@ -86,3 +86,20 @@ def test_the_confidence_must_be_a_proportion(confidence):
             reports_of([3], qc.RandomizedResponse(domain=LEVELS, epsilon=1.0)),
             confidence=confidence,
         )
+
+
+def test_numbers_of_several_mechanisms_are_weighted_by_people():
+    domain, rng = qc.Interval(low=0, high=10), np.random.default_rng(2)
+    parts = []
+    for place, (count, middle, epsilon) in enumerate([(14_000, 6.0, 0.5), (6_000, 3.0, 4.0)]):
+        numbers = np.clip(rng.normal(middle, 1.0, count), 0, 10)
+        workers = np.arange(count) + 20_000 * place
+        frame = pd.DataFrame({"task": "q", "worker": workers, "label": numbers})
+        mechanism = qc.LaplaceMechanism(domain=domain, epsilon=epsilon, fill=None)
+        answers = qc.Answers.from_frame(frame, domain)
+        parts.append(mechanism.simulate(answers, random_state=rng))
+    found = estimate_means(qc.join_reports(*parts)).iloc[0]
+    # The standard error of .7 times the mean of 14,000 with a noise of 28 is .17.
+    assert found["mean"] == pytest.approx(0.7 * 6 + 0.3 * 3, abs=0.9)
+    assert 0.5 < found["high"] - found["low"] < 0.9
+    assert found["reports"] == 20_000

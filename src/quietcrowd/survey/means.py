@@ -15,7 +15,7 @@ from quietcrowd.domains import Domain, Interval, NumericDomain, Ordinal
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.frames import Backend, to_native
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
-from quietcrowd.report_domains import LabelSets, sets_with
+from quietcrowd.report_domains import LabelSets, OneOf, sets_with
 from quietcrowd.survey.shares import Decoder, Floats, decoder_for, has_more, table_of
 from quietcrowd.validation import check_proportion
 
@@ -146,6 +146,9 @@ class UnbiasedNumbers:
 
 
 def _unbiased(reports: Reports | Answers) -> UnbiasedNumbers:
+    mixed = reports.table.domain if isinstance(reports, Reports) else None
+    if isinstance(reports, Reports) and isinstance(mixed, OneOf):
+        return _of_parts(reports, mixed)
     if isinstance(reports, Reports):
         return UnbiasedNumbers.of(reports.mechanism, has_more=has_more(reports))
     domain: Any = reports.domain
@@ -153,6 +156,22 @@ def _unbiased(reports: Reports | Answers) -> UnbiasedNumbers:
         raise AnswerError("survey.answers-have-no-mean", domain=domain.example())
     ends = (domain.low**2, domain.high**2)
     return UnbiasedNumbers(domain=domain, numbers=domain.numbers, ends=ends)
+
+
+def _of_parts(reports: Reports, mixed: OneOf) -> UnbiasedNumbers:
+    """Return the numbers of reports of several mechanisms; a person counts once by each."""
+    parts = [UnbiasedNumbers.of(one) for one in reports.mechanisms]
+    people = np.bincount(reports.part_codes, minlength=len(parts)) / len(reports)
+
+    def numbers(values: npt.NDArray[Any]) -> Floats:
+        found, places = np.empty(len(values)), mixed.part_codes(values)
+        for place, part in enumerate(parts):
+            mine = places == place
+            found[mine] = part.numbers(mixed.codes_of(place, values[mine]))
+        return found
+
+    low, high = (float(people @ [part.ends[end] for part in parts]) for end in (0, 1))
+    return UnbiasedNumbers(domain=parts[0].domain, numbers=numbers, ends=(low, high))
 
 
 def _of_levels(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from statistics import NormalDist
 from typing import Any, Self, cast
@@ -95,6 +96,82 @@ class Decoder:
         return found
 
     def intervals(self, counts: Counts, confidence: float) -> tuple[Floats, Floats]:
+        """Return the ends of intervals for the shares of answers; see `PooledShares`."""
+        return PooledShares.of([(self, counts)]).intervals(confidence)
+
+    def second_moments_of_others(self, shares: Floats) -> Floats:
+        """Return the mean square of the contribution of people with other answers to each share.
+
+        `shares` are estimated, shape (tasks, answers), as is the result.
+        """
+        inside = np.clip(shares, 1e-12, None)
+        others = inside.sum(axis=-1, keepdims=True) - inside
+        mixed = inside @ self.second_moments - inside * np.diag(self.second_moments)
+        found: Floats = mixed / np.maximum(others, 1e-12)
+        return found
+
+
+@frozen(kw_only=True, eq=False)
+class PooledShares:
+    """Shares of answers among all people, each of whom used one of several mechanisms.
+
+    Shares are estimated for the people of each mechanism, and weighted by their number. Weights by
+    precision would be biased if the choice of a mechanism depends on the answer.
+
+    Attributes
+    ----------
+    reports : ndarray, shape (tasks, 1)
+        Number of reports.
+    shares : ndarray, shape (tasks, answers)
+        Unbiased shares; NaN without reports.
+    own, others : ndarray, shape (tasks, answers)
+        Mean square of a report's contribution to a share, given that answer and given the others.
+    surplus : ndarray, shape (tasks, answers)
+        What the mean square exceeds these by, since people with an answer prefer some mechanisms.
+    """
+
+    reports: Floats
+    shares: Floats
+    own: Floats
+    others: Floats
+    surplus: Floats
+
+    @classmethod
+    def of(cls, parts: Sequence[tuple[Decoder, Counts]]) -> Self:
+        """Pool the counts of each mechanism, shape (tasks, counts)."""
+        reports = [
+            counts.sum(axis=-1, keepdims=True) / decoder.members for decoder, counts in parts
+        ]
+        total: Floats = np.sum(reports, axis=0)
+        weights = [
+            np.where(total > 0, one / np.maximum(total, 1), 1 / len(parts)) for one in reports
+        ]
+        shares = [np.nan_to_num(decoder.shares(counts)) for decoder, counts in parts]
+        own = [np.diag(decoder.second_moments) for decoder, _ in parts]
+        others = [
+            decoder.second_moments_of_others(share)
+            for (decoder, _), share in zip(parts, shares, strict=True)
+        ]
+
+        def pooled(numbers: Sequence[Floats]) -> Floats:
+            parts = [weight * one for weight, one in zip(weights, numbers, strict=True)]
+            found: Floats = np.sum(parts, axis=0)
+            return found
+
+        mean = pooled(shares)
+        gains = [
+            (share - mean) * (one - other)
+            for share, one, other in zip(shares, own, others, strict=True)
+        ]
+        return cls(
+            reports=total,
+            shares=np.where(total > 0, mean, np.nan),
+            own=pooled(own),
+            others=pooled(others),
+            surplus=pooled(gains),
+        )
+
+    def intervals(self, confidence: float) -> tuple[Floats, Floats]:
         """Return the ends of score intervals for the shares of answers in the population.
 
         A share a is in the interval if the estimate lies within z standard errors of it, where the
@@ -102,21 +179,12 @@ class Decoder:
         one of two numbers to the estimate, this is Wilson's interval. The ends are not clipped.
         """
         z = NormalDist().inv_cdf(0.5 + confidence / 2.0)
-        reports = counts.sum(axis=-1, keepdims=True) / self.members
-        shares = np.nan_to_num(self.shares(counts))
-        own = np.diag(self.second_moments)
-        rest = self._second_moments_of_others(shares)
+        reports, shares, own = self.reports, np.nan_to_num(self.shares), self.own
+        rest, surplus = self.others, self.surplus
         middle = (2.0 * reports * shares + z * z * (own - rest)) / (2.0 * (reports + z * z))
-        product = (reports * shares**2 - z * z * rest) / (reports + z * z)
+        product = (reports * shares**2 - z * z * (rest + surplus)) / (reports + z * z)
         half = np.sqrt(np.maximum(middle**2 - product, 0.0))
         return middle - half, middle + half
-
-    def _second_moments_of_others(self, shares: Floats) -> Floats:
-        inside = np.clip(shares, 1e-12, None)
-        others = inside.sum(axis=-1, keepdims=True) - inside
-        mixed = inside @ self.second_moments - inside * np.diag(self.second_moments)
-        found: Floats = mixed / np.maximum(others, 1e-12)
-        return found
 
 
 def estimate_shares(
@@ -131,7 +199,9 @@ def estimate_shares(
     Parameters
     ----------
     reports : Reports or Answers
-        Labels or sets of labels by a mechanism with a finite channel, or non-private answers.
+        Labels or sets of labels by mechanisms with finite channels, or non-private answers. With
+        several mechanisms, see `join_reports`, shares are estimated for the people of each, and
+        weighted by their number: a precise mechanism counts no more.
     confidence : float
         Fraction of intervals that hold the share, above 0 and below 1.
     backend : {"pandas", "polars", "pyarrow"}
@@ -184,29 +254,30 @@ class _Part:
     `labels` are codes of the answers of each task, shape (tasks, answers).
     """
 
-    decoder: Decoder
+    pooled: PooledShares
     tasks: npt.NDArray[np.intp]
-    counts: Counts
     labels: npt.NDArray[np.int64]
 
     @classmethod
     def of(cls, reports: Reports | Answers) -> Self:
         """Count the reports, or answers, on all tasks."""
-        table, decoder = table_of(reports), decoder_of(reports)
-        tasks = len(table.tasks)
-        counts = decoder.count(table.domain, table.task_codes, table.values, tasks)
+        tasks, counted = len(table_of(reports).tasks), []
+        for one in reports.split() if isinstance(reports, Reports) else (reports,):
+            table, decoder = table_of(one), decoder_of(one)
+            counts = decoder.count(table.domain, table.task_codes, table.values, tasks)
+            counted.append((decoder, counts))
         labels = np.tile(np.arange(len(decoder.chances)), (tasks, 1))
-        return cls(decoder=decoder, tasks=np.arange(tasks), counts=counts, labels=labels)
+        return cls(pooled=PooledShares.of(counted), tasks=np.arange(tasks), labels=labels)
 
     def columns(self, confidence: float) -> dict[str, npt.NDArray[Any]]:
         """Return columns with a row per task and answer; tasks and labels are codes."""
-        low, high = self.decoder.intervals(self.counts, confidence)
-        reports = self.counts.sum(axis=1) // self.decoder.members
+        low, high = self.pooled.intervals(confidence)
+        reports = self.pooled.reports[:, 0].astype(np.int64)
         answers = self.labels.shape[1]
         return {
             "task": np.repeat(self.tasks, answers),
             "label": self.labels.reshape(-1),
-            "share": self.decoder.shares(self.counts).reshape(-1),
+            "share": self.pooled.shares.reshape(-1),
             "low": np.clip(low, 0.0, 1.0).reshape(-1),
             "high": np.clip(high, 0.0, 1.0).reshape(-1),
             "reports": np.repeat(reports, answers),
@@ -226,11 +297,11 @@ def _parts_by_options(reports: Reports | Answers) -> list[_Part]:
         randomized = mechanism is not None and size > 1
         chances = mechanism.channel_for(size).probabilities if randomized else np.eye(size)
         places = np.searchsorted(tasks, codes[rows])
+        counts = _count(places, positions[rows], (len(tasks), size))
         parts.append(
             _Part(
-                decoder=Decoder(chances=chances),
+                pooled=PooledShares.of([(Decoder(chances=chances), counts)]),
                 tasks=tasks,
-                counts=_count(places, positions[rows], (len(tasks), size)),
                 labels=options.codes[options.offsets[tasks][:, np.newaxis] + np.arange(size)],
             )
         )
