@@ -179,7 +179,7 @@ class LearningModel(Model[MethodT, StateT, TallyT]):
         return state
 
     def update_partly(self, tally: TallyT, state: StateT | None) -> tuple[StateT, float]:
-        """Update from a tally of which a part was made with an earlier state."""
+        """Update from a tally that was partly made with an earlier state."""
         return self.update(tally, state)
 
 

@@ -113,7 +113,7 @@ class Decoder:
 
 @frozen(kw_only=True, eq=False)
 class PooledShares:
-    """Shares of answers among all people, each of whom used one of several mechanisms.
+    """Shares of answers among all people, who use one of several mechanisms each.
 
     Shares are estimated for the people of each mechanism, and weighted by their number. Weights by
     precision would be biased if the choice of a mechanism depends on the answer.
