@@ -13,6 +13,7 @@ from quietcrowd.planning.crowd_assumption import (
     NumberCrowd,
 )
 from quietcrowd.planning.least import LeastNumber, least_epsilon, least_workers
+from quietcrowd.planning.menu_error import expected_error, expected_half_width
 from quietcrowd.planning.pilot import PilotAssumption, assumption_of_pilot
 from quietcrowd.planning.planner import plan
 from quietcrowd.planning.public_facts import PublicFacts
@@ -33,6 +34,8 @@ __all__ = [
     "SimulatedError",
     "assumption_of_pilot",
     "best_mechanism",
+    "expected_error",
+    "expected_half_width",
     "least_epsilon",
     "least_workers",
     "plan",

@@ -5,11 +5,12 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from attrs import evolve, frozen
 
+from quietcrowd.answers import Answers
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.evaluation.metrics import KnownNumbers, score_for
@@ -17,7 +18,8 @@ from quietcrowd.exceptions import QuietcrowdWarning
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.loop import available_threads
 from quietcrowd.inference.noise_aware import NoiseAware
-from quietcrowd.mechanisms.mechanism import Mechanism
+from quietcrowd.mechanisms.mechanism import Reports
+from quietcrowd.mechanisms.randomness import RandomState
 from quietcrowd.planning.crowd_assumption import CrowdAssumption, CrowdSize
 from quietcrowd.validation import check_whole
 
@@ -56,9 +58,16 @@ class SimulatedError:
     constant: float
 
 
+class Simulated(Protocol):
+    """What devices do to answers: a mechanism, or the choices of workers among several."""
+
+    def simulate(self, answers: Answers, *, random_state: RandomState) -> Reports:
+        """Return simulated reports."""
+
+
 def simulate(
     crowd: Dataset,
-    mechanism: Mechanism | None,
+    mechanism: Simulated | None,
     seed: int | Sequence[int],
     method: FittingMethod = METHOD,
 ) -> SimulatedError:
@@ -129,7 +138,7 @@ def guess_of(assumption: CrowdAssumption, tasks: int, draw: int, seed: int) -> f
 def simulate_size(
     assumption: CrowdAssumption,
     size: CrowdSize,
-    mechanisms: Sequence[Mechanism | None],
+    mechanisms: Sequence[Simulated | None],
     draws: int | range,
     seed: int = 0,
     progress: Callable[[], None] = lambda: None,
