@@ -20,12 +20,12 @@ from tests.campaign.asked_routes import (
     rows,
 )
 from tests.campaign.timed_campaigns import area, copies, seconds
-from tests.campaign.two_worlds import LEAST, Person, World, past, world
+from tests.campaign.two_worlds import IN_ROUNDS, LEAST, Person, World, past, world
 from tests.nightly import by_day, nightly
 
 import quietcrowd as qc
 from quietcrowd.campaign.server import incoming
-from quietcrowd.campaign.store import allotments
+from quietcrowd.campaign.store import allotments, choices
 from quietcrowd.campaign.terms.tokens import new_token
 from quietcrowd.mechanisms.randomized_response import RandomizedAmong
 
@@ -41,6 +41,12 @@ ACTS = {
 }
 """What the worker does in one world, and in the other one. In the first two, the invite is reserved
 or free: whoever has it, but not the code, does all that can be done with it."""
+
+OTHERWISE = {
+    "chooses": (["choose"], ["join"]),
+    "reports otherwise": (["choose", "place"], ["join", "place", "send"]),
+}
+"""The same invite, but another entry of the menu, and another slot."""
 
 REVEALING = "answers"
 """The act that whoever has the worker's link can find out, by trying it."""
@@ -74,7 +80,8 @@ def pasts(tmp_path_factory):
 
     def find(*kind):
         if kind not in made:
-            made[kind] = past(tmp_path_factory.mktemp("worlds") / "past", *kind)
+            [*usual, members] = (*kind, {}) if kind[-1] != "in rounds" else (*kind[:-1], IN_ROUNDS)
+            made[kind] = past(tmp_path_factory.mktemp("worlds") / "past", *usual, **members)
         return made[kind]
 
     return find
@@ -91,7 +98,7 @@ def two_worlds(told, tmp_path, worker, act, load="none"):
     """Give two worlds after a worker's act; strangers have used up their rate where load says."""
     pair = [world(told, tmp_path / name, **LOADS[load]) for name in ("one", "other")]
     try:
-        for one, steps in zip(pair, ACTS[act], strict=True):
+        for one, steps in zip(pair, {**ACTS, **OTHERWISE}[act], strict=True):
             for step in steps:
                 one.act(worker, step)
             one.infer()
@@ -189,6 +196,19 @@ def test_nobody_else_can_tell_whether_a_worker_acted(pasts, tmp_path, act, join_
 
 
 @pytest.mark.nightly
+@pytest.mark.parametrize("act", by_day(["chooses", "answers"], [*ACTS, *OTHERWISE]))
+def test_nor_in_rounds_what_a_worker_chose_or_when_it_reports(pasts, tmp_path, act):
+    told = pasts("invite", LEAST, "in rounds")
+    shown, sends = act == "leaves when shown", act in (REVEALING, *list(OTHERWISE)[1:])
+    worker = told.shown[0] if shown else told.late
+    everybody = observers(told, worker.invite, link_joins=not sends)
+    released = [("POST", f"{OWN}/close")] if shown else []
+    with two_worlds(told, tmp_path, worker, act) as pair:
+        assert [one.metrics() for one in pair[:1]] == [one.metrics() for one in pair[1:]]
+        assert replay(pair, everybody, left_out=released) == []
+
+
+@pytest.mark.nightly
 def test_nor_where_each_task_lists_its_options(tmp_path):
     """Two options, and three: what is estimated of each kind does not move, either."""
     domain = qc.Categorical(["no", "yes", "perhaps"])
@@ -236,13 +256,19 @@ def after_a_replacement(one: World, successor: Person, other: Person) -> list:
 
 
 @pytest.mark.nightly
+@pytest.mark.parametrize("members", [{}, IN_ROUNDS], ids=["once", "in rounds"])
 @pytest.mark.parametrize(
     "act", by_day(["leaves"], [act for act in ACTS if act != "leaves when shown"])
 )
-def test_nor_does_a_replaced_link_tell_by_its_tasks(tmp_path, monkeypatch, act):
-    """Each worker is asked one of two questions, drawn without chance: the same in both worlds."""
+def test_nor_does_a_replaced_link_tell_by_its_tasks(tmp_path, monkeypatch, act, members):
+    """Each worker is asked one of two questions, drawn without chance: the same in both worlds.
+
+    So is the slot, of which there are two, if no worker has used the link.
+    """
     monkeypatch.setattr(allotments, "randbelow", lambda _: 0)
-    told = past(tmp_path / "past", "invite", LEAST, answers_per_participant=1, allotment="random")
+    monkeypatch.setattr(choices, "randbelow", lambda _: 1)
+    given = {"answers_per_participant": 1, "allotment": "random", **members}
+    told = past(tmp_path / "past", "invite", LEAST, **given)
     people = Person(), Person()
     with two_worlds(told, tmp_path, told.late, act) as pair:
         first, second = (after_a_replacement(one, *people) for one in pair)

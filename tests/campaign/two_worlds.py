@@ -10,7 +10,8 @@ from pathlib import Path
 
 import httpx
 from attrs import Factory, define, evolve, field, frozen
-from tests.campaign.people import PLAIN, Desk, Running, new_desk
+from tests.campaign.clocks import ROUNDS, Clock
+from tests.campaign.people import PLAIN, YES_NO, Desk, Running, new_desk
 from tests.campaign.pictures import PNG
 from tests.campaign.waiting import LONG
 
@@ -68,6 +69,8 @@ class Past:
     version: int
     shown: list[Person]
     waiting: Person
+    chosen: dict
+    round: int | None
     late: Person
     unused: str | None
     names: list[str]
@@ -75,16 +78,24 @@ class Past:
 
     def join(self, person: Person, **changed) -> dict:
         """Return the body of a request to join."""
-        return {"config_hash": self.config_hash, "invite": person.invite, **changed}
+        return {
+            "config_hash": self.config_hash,
+            "invite": person.invite,
+            **self.chosen,
+            **changed,
+        }
 
     def upload(self, *reports: dict) -> dict:
-        return {"config_hash": self.config_hash, "reports": list(reports)}
+        of_round = {} if self.round is None else {"round": self.round}
+        return {"config_hash": self.config_hash, "reports": list(reports), **of_round}
 
 
 def past(folder: Path, join_mode: str, at_least: int = LEAST, **members) -> Past:
     """Make a server's past: a campaign with one release, results, and a worker who waits."""
     folder.mkdir()
-    server = Running(settings(folder, requests_per_second=0, joins_per_minute=0)).start()
+    clock = Clock() if "rounds" in members else time.time
+    unlimited = settings(folder, requests_per_second=0, joins_per_minute=0)
+    server = Running(unlimited, clock=clock).start()
     try:
         return _play(server, folder, join_mode, at_least, members)
     finally:
@@ -96,6 +107,14 @@ def settings(folder: Path, **members) -> Settings:
     return Settings(**fixed, database=f"sqlite:///{folder}/quietcrowd.db", **members)
 
 
+MENU = [{"total_epsilon": 1.0, "share": 0.7}, {"total_epsilon": 8.0, "share": 0.3}]
+IN_ROUNDS = {
+    **{"domain": YES_NO.to_dict(), "menu": MENU, "method": None},
+    "rounds": {**ROUNDS, "window": 2, "step": 2},
+}
+"""The first round is shown, and the second one goes on; a worker chose both."""
+
+
 def _play(server: Running, folder: Path, join_mode: str, at_least: int, members: dict) -> Past:
     desk = new_desk(server)
     campaign = desk.campaign(
@@ -104,23 +123,28 @@ def _play(server: Running, folder: Path, join_mode: str, at_least: int, members:
         join_mode=join_mode,
         at_least=at_least,
         max_participants=LEAST + 1,
-        method=qc.MajorityVote().to_dict(),
         completion_code="done",
-        **members,
+        **{"method": qc.MajorityVote().to_dict(), **members},
     )
     invites = desk.invite(campaign, LEAST + 3) if join_mode == "invite" else [None] * (LEAST + 3)
     people = [Person(invite=invite) for invite in invites[: LEAST + 2]]
     config_hash = desk.guest(campaign).config_hash
-    names, tasks = [], []
-    for person in people[:-1]:
+    names, tasks, in_rounds = [], [], "rounds" in members
+    for place, person in enumerate(people[:-1]):
+        at = int(place == LEAST) if in_rounds else None
+        chosen = {"choice": place % 2, "slot": at} if in_rounds else {}
+        if in_rounds:
+            server.clock.to(at)
+            server.app.state.retention.look()
         device = evolve(
             desk.guest(campaign),
             credential=person.credential,
             client=server.client(person.credential),
         )
-        desk.join(device, person.invite).raise_for_status()
+        desk.join(device, person.invite, **chosen).raise_for_status()
         tasks = [task["task_id"] for task in device.tasks()]
-        device.send(*(person.report(task) for task in tasks)).raise_for_status()
+        of_round = {"round": at} if in_rounds else {}
+        device.send(*(person.report(task) for task in tasks), **of_round).raise_for_status()
         names.append(device.client.get("/me").json()["pseudonym"])
     Inferrer(server.database).infer(bytes.fromhex(campaign))
     draft = _draft(desk)
@@ -128,7 +152,7 @@ def _play(server: Running, folder: Path, join_mode: str, at_least: int, members:
     mine = {campaign, draft, *tasks, *(person.id for person in people)}
     return Past(
         folder=folder,
-        made_at=time.time(),
+        made_at=server.clock(),
         campaign=campaign,
         draft=draft,
         config_hash=config_hash,
@@ -141,6 +165,8 @@ def _play(server: Running, folder: Path, join_mode: str, at_least: int, members:
         version=int(desk.client.get(f"/campaigns/{campaign}").headers["ETag"].strip('"')),
         shown=people[:LEAST],
         waiting=people[LEAST],
+        chosen={"choice": 0, "slot": 1} if in_rounds else {},
+        round=1 if in_rounds else None,
         late=people[LEAST + 1],
         unused=invites[LEAST + 2],
         names=names,
@@ -184,7 +210,9 @@ class World:
             return
         joining = f"{api}/public/campaigns/{past.campaign}/participants/{person.id}"
         again = {"code": code, "continues": True}
+        other = {"choice": 1, "slot": 0}
         asked = {
+            "choose": ("PUT", joining, {"json": past.join(person, code=code, **other)}),
             "join": ("PUT", joining, {"json": past.join(person, code=code)}),
             "continue": ("PUT", joining, {"json": past.join(person, **again)}),
             "place": ("PUT", f"{api}/me/place", {}),
@@ -229,8 +257,7 @@ class World:
 def world(past: Past, folder: Path, *, fresh: bool, **members) -> World:
     """Start a server on a copy of a past; for it no time passes, so that nothing expires."""
     shutil.copytree(past.folder, folder)
-    server = Running(settings(folder, **members)).start()
-    server.app.state.service = evolve(server.service, clock=lambda: past.made_at)
+    server = Running(settings(folder, **members), clock=lambda: past.made_at).start()
     client = httpx.Client(base_url=server.url, timeout=LONG, verify=PLAIN)
     server.clients.append(client)
     return World(past, server, fresh, client)

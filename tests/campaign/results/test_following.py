@@ -3,9 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from tests.campaign.clocks import ROUNDS
 from tests.campaign.store.test_rounds import (
-    HOUR,
-    ROUNDS,
     YES_NO,
     campaign,
     clock,
@@ -147,7 +146,7 @@ def test_results_of_rounds_are_those_of_one_chain_of_fits(desk, clock):
     one = campaign(desk, tasks=TASKS, menu=MENU, rounds={**ROUNDS, "keep": kept})
     people = [joined(desk, one, choice=place // 2 % 2, slot=0) for place in range(8)]
     sent = {number: play(desk, clock, number, people[number % 2 :: 2], rng) for number in range(5)}
-    clock.to(5, HOUR + 1)
+    clock.to(5)
     keep(desk)
     assert infer(desk, one)
     assert not infer(desk, one)  # nothing changes before the next round
@@ -170,7 +169,7 @@ def test_withdrawal_equals_never_having_joined(desk, clock):
     one = campaign(desk, tasks=TASKS, menu=MENU, rounds={**ROUNDS, "keep": 6})
     people = [joined(desk, one, choice=place // 2 % 2, slot=0) for place in range(12)]
     sent = {number: play(desk, clock, number, people[number % 2 :: 2], rng) for number in range(4)}
-    clock.to(4, HOUR + 1)
+    clock.to(4)
     keep(desk)
     infer(desk, one)
     before = [truths(desk, one, round=number) for number in range(4)]
@@ -179,7 +178,7 @@ def test_withdrawal_equals_never_having_joined(desk, clock):
     for number, rows in enumerate(before):
         pd.testing.assert_frame_equal(truths(desk, one, round=number), rows)
     sent[4] = play(desk, clock, 4, people[1:], rng)
-    clock.to(5, HOUR + 1)
+    clock.to(5)
     keep(desk)
     infer(desk, one)
     for reports in sent.values():

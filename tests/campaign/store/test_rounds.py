@@ -1,31 +1,15 @@
 """Menus and rounds at the server: who may send what, and when it is shown."""
 
 import pytest
-from attrs import define
+from tests.campaign.clocks import HOUR, ROUNDS, Clock
 from tests.campaign.people import YES_NO, Running, check_problem, new_desk
 
 from quietcrowd.campaign.server.settings import Settings
 
-FIRST, DAY, HOUR = 1_796_083_200, 86_400, 3_600  # 2026-12-01, as seconds since 1970
-ROUNDS = {"first": "2026-12-01T00:00:00Z", "length": DAY, "count": 6, "grace": HOUR, "keep": 2}
 MENU = [
     {"total_epsilon": 8.0, "share": 0.3},
     {"total_epsilon": 1.0, "share": 0.7},
 ]
-
-
-@define
-class Clock:
-    """A server's clock, which a test sets."""
-
-    now: float = FIRST - DAY
-
-    def __call__(self) -> float:
-        return self.now
-
-    def to(self, number: int, seconds: float = HOUR) -> None:
-        """Go to a time in a round."""
-        self.now = FIRST + number * DAY + seconds
 
 
 @pytest.fixture
@@ -143,7 +127,7 @@ def test_late_reports_are_refused(desk, clock):
     answer, reports = send(worker, 0)
     assert answer.json()["accepted"] == 2
     late = joined(desk, worker.campaign, choice=0, slot=0)
-    clock.to(1, HOUR + 1)
+    clock.to(1)
     check_problem(send(late, 0)[0], 409, "round-not-open")
     assert worker.post(*reports, round=0).json()["duplicates"] == 2
 
@@ -165,22 +149,22 @@ def test_rounds_are_shown_once_they_are_over_and_enough_reported(desk, clock):
         send(worker, 0)[0].raise_for_status()
     keep(desk)
     assert shown(desk, one) == (None, 0, 0)
-    clock.to(1, HOUR + 1)
+    clock.to(1)
     keep(desk)
     assert shown(desk, one) == (0, 2, 4)
     send(people[2], 1)[0].raise_for_status()
-    clock.to(2, HOUR + 1)
+    clock.to(2)
     keep(desk)
     assert shown(desk, one) == (0, 2, 4)  # one worker waits for another
     send(people[0], 2)[0].raise_for_status()
-    clock.to(3, HOUR + 1)
+    clock.to(3)
     keep(desk)
     assert shown(desk, one) == (2, 3, 8)
     for worker in people:
         send(worker, 3)[0].raise_for_status()
     people[1].client.delete("/me").raise_for_status()
     assert shown(desk, one) == (2, 3, 8)
-    clock.to(4, HOUR + 1)
+    clock.to(4)
     keep(desk)  # reports of the first round are deleted, and all of the worker who left
     assert shown(desk, one) == (3, 2, 8)
     assert me(people[0])["rounds"] == [2, 3]
@@ -190,14 +174,14 @@ def test_a_campaign_closes_after_its_last_round(desk, clock):
     one = rounds(desk)
     people = [joined(desk, one, choice=0, slot=0) for _ in range(2)]
     for number in range(6):
-        clock.to(number, HOUR + 1)
+        clock.to(number)
         keep(desk)
         for worker in people:
             send(worker, number)[0].raise_for_status()
     clock.to(6, HOUR)
     keep(desk)
     assert desk.client.get(f"/campaigns/{one}").json()["state"] == "open"
-    clock.to(6, HOUR + 1)
+    clock.to(6)
     keep(desk)
     assert desk.client.get(f"/campaigns/{one}").json()["state"] == "closed"
     assert shown(desk, one) == (5, 2, 8)

@@ -241,7 +241,7 @@ def serve_in_background(
     settings: Settings, clock: Callable[[], float] = time.time
 ) -> Iterator[BackgroundServer]:
     """Serve in a thread until the context ends; all acknowledged uploads are then stored."""
-    with opened_resources(settings) as resources:
+    with opened_resources(settings, clock) as resources:
         databases = resources.database, resources.departures
         app = create_app(settings, *databases, resources.metrics, clock)
         resources.listener.connections = app.state.shared.connections

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from typing import Any
 
@@ -178,9 +178,14 @@ class Resources:
 
 
 @contextmanager
-def opened_resources(settings: Settings) -> Iterator[Resources]:
+def opened_resources(
+    settings: Settings, clock: Callable[[], float] = time.time
+) -> Iterator[Resources]:
     """Open the resources of a server, and close them at the end."""
-    with ready_database(settings) as database, closing(Departures.open(settings)) as departures:
+    with (
+        ready_database(settings, clock) as database,
+        closing(Departures.open(settings)) as departures,
+    ):
         if departures.journal is not None:  # first, so that its connections are counted, too
             claim_connections(departures.journal, pool_size=CONNECTIONS, others=0)
         connections = claim_connections(
@@ -196,7 +201,7 @@ def opened_resources(settings: Settings) -> Iterator[Resources]:
                 connections=connections,
                 listener=found,
                 metrics=metrics,
-                clock=read_clock(time.time(), database, departures.journal),
+                clock=read_clock(clock(), database, departures.journal),
             )
 
 

@@ -103,6 +103,10 @@ def read_rounds(drafted: RoundsDraft | None) -> Rounds | None:
     """Return rounds with defaults, or raise ProblemError."""
     if drafted is None:
         return None
+    from quietcrowd.inference.rounds.history import KEPT_ROUNDS
+
+    if drafted.keep > KEPT_ROUNDS:
+        raise invalid("rounds", f"keep must be at most {KEPT_ROUNDS}.")
     members = drafted.model_dump()
     members["cap"] = drafted.cap or drafted.count
     members["step"] = drafted.step or drafted.window
