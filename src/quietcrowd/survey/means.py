@@ -63,7 +63,7 @@ def estimate_means(
     """
     check_proportion("confidence", confidence)
     table = table_of(reports)
-    found, tasks = _unbiased(reports), len(table.tasks)
+    found, tasks = unbiased_numbers(reports), len(table.tasks)
     numbers = found.numbers(table.values)
     count, total, squares = (
         np.bincount(table.task_codes, weights, tasks).astype(np.float64)
@@ -145,7 +145,8 @@ class UnbiasedNumbers:
         return mean, middle - half, middle + half
 
 
-def _unbiased(reports: Reports | Answers) -> UnbiasedNumbers:
+def unbiased_numbers(reports: Reports | Answers) -> UnbiasedNumbers:
+    """Return the numbers of reports, or of answers; AnswerError without any."""
     mixed = reports.table.domain if isinstance(reports, Reports) else None
     if isinstance(reports, Reports) and isinstance(mixed, OneOf):
         return _of_parts(reports, mixed)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +21,8 @@ from quietcrowd.domains import FiniteDomain, Ordinal
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.formats.jsonl import json_ready
 from quietcrowd.mechanisms.mixture import Mixture
-from quietcrowd.survey.means import Sums, UnbiasedNumbers
-from quietcrowd.survey.shares import Counts, Decoder, decoder_for
+from quietcrowd.survey.means import Sums, UnbiasedNumbers, unbiased_numbers
+from quietcrowd.survey.shares import Counts, Decoder, PooledShares, decoder_for
 
 CONFIDENCE = 0.95
 
@@ -81,41 +81,6 @@ def _parts_of(rows: ReportRows) -> Sequence[ReportRows]:
     return [MemoryRows(reports=one) for one in rows.reports.split()]
 
 
-class _Interval(NamedTuple):
-    """Estimates with the ends of their intervals; numbers of reports by question, the first axis.
-
-    Estimates without reports are NaN.
-    """
-
-    middle: npt.NDArray[np.float64]
-    low: npt.NDArray[np.float64]
-    high: npt.NDArray[np.float64]
-    reports: npt.NDArray[np.int64]
-
-
-def _weighted(parts: Sequence[_Interval]) -> _Interval:
-    """Return the mean of the estimates of several mechanisms, weighted by their reports.
-
-    People choose a mechanism, perhaps by their answer, so weights by precision would be biased.
-    """
-    if len(parts) == 1:
-        return parts[0]
-    reports = np.sum([one.reports for one in parts], axis=0)
-    middle, below, above = np.zeros((3, *parts[0].middle.shape))
-    for one in parts:
-        weights = one.reports / np.maximum(reports, 1)
-        weights = weights.reshape(-1, *[1] * (middle.ndim - 1))
-        middle += np.where(weights > 0, weights * one.middle, 0.0)
-        below += np.where(weights > 0, weights * (one.middle - one.low), 0.0) ** 2
-        above += np.where(weights > 0, weights * (one.high - one.middle), 0.0) ** 2
-    low, high = middle - np.sqrt(below), middle + np.sqrt(above)
-    silent = reports == 0
-    middle[silent], low[silent], high[silent] = (
-        one[silent] for one in (parts[0].middle, parts[0].low, parts[0].high)
-    )
-    return _Interval(middle, low, high, reports)
-
-
 def _shares(
     rows: ReportRows, tasks: Sequence[str], places: Sequence[int], *, has_more: bool
 ) -> Estimates:
@@ -159,21 +124,13 @@ class _Shares:
     @classmethod
     def of(cls, *decoded: tuple[Decoder, Counts]) -> _Shares:
         """Estimate shares from counts of reports, of each mechanism."""
-        found = _weighted(
-            [
-                _Interval(
-                    decoder.shares(counts),
-                    *decoder.intervals(counts, CONFIDENCE),
-                    counts.sum(axis=1) // decoder.members,
-                )
-                for decoder, counts in decoded
-            ]
-        )
+        pooled = PooledShares.of(decoded)
+        low, high = pooled.intervals(CONFIDENCE)
         return cls(
-            share=found.middle,
-            low=np.clip(found.low, 0.0, 1.0),
-            high=np.clip(found.high, 0.0, 1.0),
-            reports=found.reports,
+            share=pooled.shares,
+            low=np.clip(low, 0.0, 1.0),
+            high=np.clip(high, 0.0, 1.0),
+            reports=pooled.reports[:, 0].astype(np.int64),
         )
 
     def of_question(self, place: int) -> tuple[list[Any], list[Any], list[Any]]:
@@ -200,18 +157,12 @@ class _Shares:
 def _means(
     rows: ReportRows, tasks: Sequence[str], places: Sequence[int], *, has_more: bool
 ) -> Estimates:
-    parts = []
-    for part in _parts_of(rows):
-        numbers = UnbiasedNumbers.of(part.mechanism, has_more=has_more)
-        sums = _sums(part, numbers)
-        parts.append(_Interval(*numbers.intervals(sums, CONFIDENCE), sums[0].astype(np.int64)))
-    found, ends = _weighted(parts), (numbers.domain.low, numbers.domain.high)
-    columns = {
-        "mean": found.middle,
-        "low": np.clip(found.low, *ends),
-        "high": np.clip(found.high, *ends),
-        "reports": found.reports,
-    }
+    if isinstance(rows.mechanism, Mixture):
+        assert isinstance(rows, MemoryRows)
+        numbers = unbiased_numbers(rows.reports)
+    else:
+        numbers = UnbiasedNumbers.of(rows.mechanism, has_more=has_more)
+    columns = numbers.means(_sums(rows, numbers), CONFIDENCE)
     histogram, domain = _histogram(rows), rows.mechanism.domain
     levels = domain.labels if isinstance(domain, Ordinal) else ()
 
