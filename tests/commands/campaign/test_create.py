@@ -259,3 +259,61 @@ def test_an_unreadable_column_of_options_names_its_row(create_options):
     assert status == 2
     assert "tasks.csv: row 3: options must be 2 to 64 different answers" in errors
     assert "rename it" in errors
+
+
+ROUNDS = ("--rounds", 30, "--first", "2026-12-01", "--window", 7)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--menu", "1:70,4:30", "--total-epsilon", 2), "use --menu, or --total-epsilon"),
+        (("--menu", "1:70,4:20"), "must add up to 100; got 90"),
+        (("--menu", "1=70"), "--menu must be total losses with percentages"),
+        (("--menu", "1:50,4:50", "-m", "best"), "name another mechanism"),
+        (("--first", "2026-12-01"), "--first requires --rounds"),
+        (("--rounds", 30), "rounds need a beginning"),
+        (("--rounds", 3, "--first", "soon"), "--first must be a time"),
+        ((*ROUNDS, "--every", "1 day"), "--every must be a number of minutes"),
+        ((*ROUNDS, "--step", 3), "step"),
+    ],
+)
+def test_what_is_wrong_with_rounds_or_a_menu_is_one_sentence(create, words, told):
+    status, output, errors = create(3, *words, *NO_SERVER)
+    assert (status, output) == (2, "")
+    assert told in errors
+
+
+def test_rounds_and_a_menu_are_created_with_their_losses_and_the_expected_error(create, at_desk):
+    words = ("--menu", "3:70,9:30", "--people", 700, "--answers-per-worker", 3, *ROUNDS)
+    status, made, errors = create(5, *words)
+    assert status == 0, errors
+    assert "70% of the people is at most ε = 3" in errors
+    assert "in any 7 rounds in a row" in errors
+    assert "in all 30 rounds, of which a person answers at most 5" in errors
+    assert "About 100 people answer in each round." in errors
+    draft = at_desk.client.get(f"/campaigns/{made}").json()
+    assert [entry["share"] for entry in draft["menu"]] == [0.7, 0.3]
+    assert draft["expected"]["error"] < draft["expected"]["guess"] / 2
+    rounds = draft["rounds"]
+    assert (rounds["first"], rounds["length"]) == ("2026-12-01T00:00:00Z", 86_400)
+    assert (rounds["window"], rounds["step"], rounds["grace"]) == (7, 7, 21_600)
+    assert draft["losses"] == pytest.approx(
+        {"round": 9, "window": 9, "campaign": 45, "fact": 9}, rel=1e-6
+    )
+
+
+def test_by_budget_the_total_is_that_of_a_window(create, at_desk):
+    words = ("--total-epsilon", 7, "--people", 500, "--divide", "budget", "--anyway", *ROUNDS)
+    status, made, errors = create(1, *words)
+    assert status == 0, errors
+    draft = at_desk.client.get(f"/campaigns/{made}").json()
+    losses = draft["losses"]
+    assert losses == pytest.approx({"round": 1, "window": 7, "campaign": 30, "fact": 1}, rel=1e-6)
+
+
+def test_too_few_people_in_each_round_are_refused(create):
+    words = ("--total-epsilon", 5, "--people", 28, *ROUNDS)
+    status, _, errors = create(1, *words, *NO_SERVER)
+    assert status == 2
+    assert "About 4 people answer in each round." in errors

@@ -1,5 +1,6 @@
 """``quietcrowd campaign create``: a draft with its tasks."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +25,7 @@ from quietcrowd.campaign.terms.task_columns import TaskColumns
 from quietcrowd.campaign.terms.tasks import TaskRow
 from quietcrowd.commands import options
 from quietcrowd.commands.campaign.client import OnServer, checked, deleting_on_failure
+from quietcrowd.commands.campaign.rounds import RoundOptions, read_menu
 from quietcrowd.commands.campaign.tasks import (
     TaskFile,
     TaskImages,
@@ -81,6 +83,12 @@ class PersonalPrivacy:
         "-e",
         metavar="NUMBER",
         help="For experts: privacy loss of one answer, as claimed, instead of --total-epsilon.",
+        default=None,
+    )
+    menu: str | None = option(
+        metavar="ENTRIES",
+        help="Let each person choose a loss, before seeing a question: total losses and expected "
+        "percentages of people, such as 0.5:70,4:30. Instead of --total-epsilon.",
         default=None,
     )
     mechanism: str = mechanism_option(default="one-layer")
@@ -160,7 +168,7 @@ class Promises:
 
 
 @command(epilog=METHODS_LISTED)
-class Create(PersonalPrivacy, PossibleAnswers, WorkerOptions, Promises, OnServer):
+class Create(PersonalPrivacy, PossibleAnswers, WorkerOptions, RoundOptions, Promises, OnServer):
     """Create a draft with tasks and print its id.
 
     First it predicts the result for --people, and stops if that is as good as guessing, or, with
@@ -178,6 +186,9 @@ class Create(PersonalPrivacy, PossibleAnswers, WorkerOptions, Promises, OnServer
 
     Example: quietcrowd campaign create Birds --tasks birds.csv --labels no,yes
     --answers-per-worker 5 --assign adaptive
+
+    Example: quietcrowd campaign create Air --tasks places.csv --between 0,100 --people 700
+    --rounds 30 --every 1d --first 2026-12-01 --window 7 --menu 1:70,4:30
     """
 
     title: str = argument(metavar="TITLE", help="Title that workers see.")
@@ -229,16 +240,17 @@ class Create(PersonalPrivacy, PossibleAnswers, WorkerOptions, Promises, OnServer
     def run(self) -> None:
         """Create the draft and print its id."""
         self._check()
-        body, written, chosen = self._body(), self._rows, self._chosen
+        written, mechanisms = self._rows, self._mechanisms
+        body, chosen = self._body(), mechanisms[-1]
         print_no_signal(chosen)
         if self.answers_per_worker is not None:
             kind = body["allotment"]
             Allotment.of(
-                kind, mechanism=self._chosen, answers=self.answers_per_worker, tasks=len(written)
+                kind, mechanism=chosen, answers=self.answers_per_worker, tasks=len(written)
             )
         images, rows = TaskImages.read(self.tasks, written)
         self._print_loss()
-        self._check_result()
+        body["expected"] = self._check_result()
         made = self._send(body, images, rows)
         note(summarize_tasks(rows))
         if images.contents:
@@ -254,6 +266,10 @@ class Create(PersonalPrivacy, PossibleAnswers, WorkerOptions, Promises, OnServer
             raise ParameterError("commands.answers-option-missing")
         if self.total_epsilon is not None and self.epsilon is not None:
             raise ParameterError("commands.total-and-answer")
+        if self.menu is not None and (self.total_epsilon, self.epsilon) != (None, None):
+            raise ParameterError("commands.menu-and-total")
+        if self.menu is not None and isinstance(self._maker, BestMechanism):
+            raise ParameterError("commands.menu-and-best")
         if self.assign is not None and self.answers_per_worker is None:
             raise ParameterError("commands.assign-needs-answers-per-worker")
 
@@ -304,7 +320,12 @@ class Create(PersonalPrivacy, PossibleAnswers, WorkerOptions, Promises, OnServer
     @property
     def _total(self) -> float:
         total = self.total_epsilon
-        return usual_total(self._counts["answers"]) if total is None else total
+        return self._of_round(usual_total(self._counts["answers"]) if total is None else total)
+
+    def _of_round(self, total: float) -> float:
+        """Return the loss of a round, for that of a window."""
+        rounds = self.planned_rounds
+        return total / rounds.window if rounds and rounds.division == "budget" else total
 
     @cached_property
     def _maker(self) -> Any:
@@ -313,6 +334,23 @@ class Create(PersonalPrivacy, PossibleAnswers, WorkerOptions, Promises, OnServer
             people, tasks = self.people or self.max_workers, len(self._rows)
             return maker.for_campaign(tasks=tasks, workers=people, answers=self._most)
         return maker
+
+    @cached_property
+    def _shares(self) -> Sequence[float]:
+        return [1.0] if self.menu is None else read_menu(self.menu)[1]
+
+    @cached_property
+    def _mechanisms(self) -> Sequence[Mechanism]:
+        """The mechanism of the campaign, or those of the menu."""
+        if self.menu is None:
+            return [self._chosen]
+        totals, domain, maker = read_menu(self.menu)[0], self._planned_domain, self._maker
+        return [
+            mechanism_within(
+                sized_maker(maker), domain, self._of_round(total), "worker", **self._counts
+            )
+            for total in totals
+        ]
 
     @cached_property
     def _chosen(self) -> Mechanism:
@@ -338,50 +376,87 @@ class Create(PersonalPrivacy, PossibleAnswers, WorkerOptions, Promises, OnServer
         from quietcrowd.accounting.consent import show_protection
         from quietcrowd.planning.verdict import show_total
 
-        counts = self._counts
-        guarantee = self._chosen.guarantee(**counts)
-        losses = guarantee.tail or guarantee
-        chance = "" if guarantee.tail is None else " with high probability"
-        note(
-            "The total privacy loss of a person is at most ε = "
-            f"{show_total(losses.total_epsilon, 4)}{chance}, for "
-            f"{counted(counts['answers'], 'answer')} of at most ε = {show_loss(losses.epsilon)} "
-            "each. Someone who is 50 % sure of anything about them becomes "
-            f"{show_protection(losses.total_epsilon)}."
-        )
+        counts, rounds = self._counts, self.planned_rounds
+        for mechanism, share in zip(self._mechanisms, self._shares, strict=True):
+            guarantee = mechanism.guarantee(**counts)
+            losses = guarantee.tail or guarantee
+            chance = "" if guarantee.tail is None else " with high probability"
+            whom = "a person" if self.menu is None else f"{share:.0%} of the people"
+            note(
+                f"The total privacy loss of {whom} is at most ε = "
+                f"{show_total(losses.total_epsilon, 4)}{chance}{' in a round' if rounds else ''}, "
+                f"for {counted(counts['answers'], 'answer')} of at most "
+                f"ε = {show_loss(losses.epsilon)} each. Someone who is 50 % sure of anything "
+                f"about them becomes {show_protection(losses.total_epsilon)}."
+            )
+            if rounds is not None:
+                found = rounds.losses(losses.total_epsilon)
+                note(
+                    f"It is at most {show_total(found.window, 4)} in any "
+                    f"{counted(rounds.window, 'round')} in a row, and "
+                    f"{show_total(found.campaign, 4)} in all {rounds.cap:,} rounds, of which a "
+                    f"person answers at most {rounds.most:,}."
+                )
 
-    def _check_result(self) -> None:
-        """Print the predicted result; refuse a useless one."""
+    def _check_result(self) -> dict[str, float] | None:
+        """Print the predicted result, of each round; refuse a useless one.
+
+        Returns the expected error of a menu.
+        """
         from quietcrowd.planning.case import in_theory
 
-        people = self.people or self.max_workers
+        people, rounds = self.people or self.max_workers, self.planned_rounds
+        if people is not None and rounds is not None and rounds.slots > 1:
+            people //= rounds.slots
+            note(f"About {people:,} people answer in each round.")
         if people is not None and people < self.min_batch:
             if not self.anyway:
                 raise ParameterError("commands.nothing-shown", people=people, least=self.min_batch)
             note(f"With {people:,} people, no result is shown: --min-batch is {self.min_batch:,}.")
-            return
+            return None
+        if self.menu is not None:
+            return self._check_menu(people)
         try:
             case = self._case(people or 1)
         except ParameterError as error:
             note(f"The result cannot be predicted: {error}.")
-            return
+            return None
         if people is None:
             fewest = in_theory(case)
             least = "" if fewest is None else f" A good result takes about {fewest:,} in theory."
             note(f"The quality of the result depends on the number of people: set --people.{least}")
-            return
+            return None
         with Working("simulated crowds"):
             row = case.row()
         if self._option_counts:
             note(f"The prediction is for tasks with {self._option_counts[-1]} options each.")
         note(row.verdict)
         if row.standing == "good" or self.anyway:
-            return
+            return None
         note(f"Ways to a better result{'' if row.useless else ', in another draft'}:")
         for way, line in ways_out(case, self._line):
             note(f"- {way}" + (f"\n  {line}" if line else ""))
         if row.useless:
             raise ParameterError("commands.as-good-as-guessing", heading=row.heading)
+        return None
+
+    def _check_menu(self, people: int | None) -> dict[str, float] | None:
+        from quietcrowd.planning import expected_error
+
+        if people is None or self.goal is Goal.SHARES:
+            return None
+        with Working("simulated crowds"):
+            row = expected_error(
+                self._mechanisms,
+                self._shares,
+                workers=people,
+                tasks=self._counts["tasks"],
+                answers=self._counts["answers"],
+            )
+        note(row.verdict)
+        if row.useless and not self.anyway:
+            raise ParameterError("commands.as-good-as-guessing", heading=row.heading)
+        return {"error": round(row.error, 4), "guess": round(row.constant, 4)}
 
     def _case(self, people: int) -> "Case":
         from quietcrowd.planning import CrowdSize
@@ -415,11 +490,17 @@ class Create(PersonalPrivacy, PossibleAnswers, WorkerOptions, Promises, OnServer
 
     def _body(self) -> dict[str, Any]:
         handed_out = self.assign or Assignment.EVENLY
+        rounds = self.planned_rounds
+        entries = [
+            {"mechanism": mechanism.to_dict(), "share": share}
+            for mechanism, share in zip(self._mechanisms, self._shares, strict=True)
+        ]
         return {
+            **({"mechanism": self._chosen.to_dict()} if self.menu is None else {"menu": entries}),
+            "rounds": None if rounds is None else rounds.to_dict(),
             "title": self.title,
             "goal": self.goal.value,
             "description": self.description,
-            "mechanism": self._chosen.to_dict(),
             "method": None if self.method is None else choose_method(self.method).to_dict(),
             "join_mode": "open" if self.open_to_all else "invite",
             "answers_per_participant": self._most,

@@ -35,10 +35,18 @@ class Results(OnCampaign):
     Example: quietcrowd campaign results 0123456789abcdef0123456789abcdef
 
     Example: quietcrowd campaign results 0123456789abcdef0123456789abcdef --shares -o shares.csv
+
+    Example: quietcrowd campaign results 0123456789abcdef0123456789abcdef --series station-7
     """
 
     shares: bool = option(help="Shares or means, whatever the goal.", default=False)
     means: bool = option(help="Means of levels, instead of shares.", default=False)
+    of_round: int | None = option(
+        "--round", min=0, metavar="NUMBER", help="A round. Default: the last.", default=None
+    )
+    series: str | None = option(
+        metavar="TASK", help="All rounds of one question, by its id.", default=None
+    )
     output: Path | None = options.OUTPUT
     as_json: bool = options.JSON
 
@@ -51,7 +59,11 @@ class Results(OnCampaign):
             campaign = checked(client.get(url)).json()
             estimates = self.shares or self.means or campaign["goal"] == "shares"
             path = "estimates" if estimates else "results/truths"
-            first, items = _pages(client, f"{url}/{path}")
+            if self.series is not None:
+                self._show_series(client, estimates)
+                return
+            asked = {} if self.of_round is None else {"round": str(self.of_round)}
+            first, items = _pages(client, f"{url}/{path}", asked)
             funnel = checked(client.get(f"{url}/funnel")).json()
         note(_words(funnel, campaign["at_least"]))
         if not estimates:
@@ -83,14 +95,25 @@ class Results(OnCampaign):
             as_json=self.as_json,
         )
 
+    def _show_series(self, client: httpx.Client, estimates: bool) -> None:
+        import pandas as pd
 
-def _pages(client: httpx.Client, url: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        asked = {"task": str(self.series), "goal": "shares" if estimates else "truths"}
+        url = f"/campaigns/{self.campaign_id}/series"
+        items = checked(client.get(url, params=asked)).json()["items"]
+        frame = pd.DataFrame(items).drop(columns=["task", "histogram"], errors="ignore")
+        show_frame(frame, "--output series.csv", output=self.output, as_json=self.as_json)
+
+
+def _pages(
+    client: httpx.Client, url: str, asked: Mapping[str, str]
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the first page and the items of all; begin again if others replace them."""
     for _ in range(_TRIES):
-        first = page = checked(client.get(url)).json()
+        first = page = checked(client.get(url, params=asked)).json()
         items = list(first["items"])
         while page["next_cursor"] is not None:
-            answer = client.get(url, params={"cursor": page["next_cursor"]})
+            answer = client.get(url, params={**asked, "cursor": page["next_cursor"]})
             if answer.status_code == _REPLACED:
                 break
             page = checked(answer).json()
