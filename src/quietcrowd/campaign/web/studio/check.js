@@ -6,7 +6,8 @@ import { byId, element } from "./elements.js";
 import { counted, loss, say, sentence, tableRow, unbroken } from "./format.js";
 import { FIRST_TITLE } from "./list.js";
 import { expectedPeople } from "./people.js";
-import { asked, closing, together } from "./privacy.js";
+import { asked, closing, levelsInWords, together } from "./privacy.js";
+import { often, roundsInWords } from "./rounds.js";
 
 const STEP_OF = {
   ...{ title: "questions", goal: "questions", tasks: "questions", domain: "questions", images: "questions" },
@@ -49,27 +50,38 @@ export async function check(app) {
 /** Show the forecast; opening requires a tick if the result is useless. */
 async function forecast(app, isReady, signal) {
   let found = { standing: "weak", useless: false };
+  const { menu, rounds, goal } = app.campaign;
   try {
     found = await app.plans.row(expectedPeople(app), signal);
+    if (menu !== null && goal === "truths" && !signal.aborted) {
+      await app.save({ expected: { error: found.error, guess: found.constant } }); // people see it
+    }
   } catch (error) {
     found.verdict = `There is no forecast: ${error.message}`;
   }
   if (!signal.aborted) {
     byId("expected").className = `verdict ${found.standing}`;
-    say(byId("expected"), found.verdict);
+    say(byId("expected"), rounds === null ? found.verdict : `In each round: ${found.verdict}`);
     byId("anyway").closest("label").hidden = !found.useless;
     byId("open").disabled = !isReady || found.useless;
   }
 }
 
-function rowsOf({ campaign, goal }) {
-  const { total_epsilon: total, domain, mechanism } = campaign;
+function rowsOf(app) {
+  const { campaign, goal } = app;
+  const { total_epsilon: total, domain, mechanism, menu, rounds } = campaign;
   const results = goal === "shares" ? "shares" : "truths";
+  const one = [`Total loss ε = ${loss(total)}`, `from 50 % sure to ${campaign.protection}`, "people"];
+  const again = [
+    ["Asked", often(campaign), "people"],
+    ["In rounds", roundsInWords(campaign, expectedPeople(app)), "people"],
+  ];
   return [
     ["Title", campaign.title, "questions"],
     [counted(campaign.tasks, "question"), `${answersOf(domain, mechanism.option_counts)}; the results are ${results}`, "questions"],
     ["A person is asked", asked(campaign), "people"],
-    [`Total loss ε = ${loss(total)}`, `from 50 % sure to ${campaign.protection}`, "people"],
+    menu === null ? one : ["Levels of privacy", levelsInWords(campaign), "people"],
+    ...(rounds === null ? [] : again),
     ["Closes", closing(campaign), "asker"],
     ["You see the reports of", together(campaign), "asker"],
     ["Data of people", `deleted ${counted(campaign.retention_days, "day")} after closing`, "asker"],

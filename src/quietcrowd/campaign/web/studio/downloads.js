@@ -11,12 +11,15 @@ const REPORTS = [
   { words: "How reports were randomized, JSON", path: "reports?format=mechanism", file: "reports.csv.mechanism.json" },
 ];
 
-/** Return the buttons of all files that may be seen; a token gives no reports. */
-export function downloadButtons(app, goal) {
+/** Return the buttons of all files that may be seen, of the round of a series; a token gives no reports. */
+export function downloadButtons(app, goal, series = null) {
   const found = goal === "shares" ? [SHARES] : [TRUTHS, RESULTS];
   const files = app.api.showsWorkers ? [...found, ...REPORTS] : found;
   return files.map(({ words, path, file, ...needs }) => {
-    const click = () => app.attempt(() => download(app.api, path, file));
+    const isOfRound = () => needs.needsResults && typeof series?.round === "number";
+    const at = () => (isOfRound() ? `${path}${path.includes("?") ? "&" : "?"}round=${series.round}` : path);
+    const name = () => (isOfRound() ? file.replace(".", `-${series.hour}.`) : file);
+    const click = () => app.attempt(() => download(app.api, at(), name()));
     const made = element("button", { type: "button", click }, words);
     return Object.assign(made, { needs });
   });

@@ -3,6 +3,8 @@
 import { Curve } from "./curve.js";
 import { byId, element } from "./elements.js";
 import { count, loss, say } from "./format.js";
+import { levelsForm } from "./levels.js";
+import { roundsForm } from "./rounds.js";
 import { ways } from "./ways.js";
 
 const MANY = 50; // people, until the requester enters a number
@@ -38,8 +40,13 @@ function mechanismOptions({ campaign }, limits) {
 function ready(app, forecast) {
   const change = async (changes) => {
     await app.change(changes);
-    show(app);
+    show();
     forecast.renew();
+  };
+  const forms = [levelsForm(app, change), roundsForm(app, change)];
+  const show = () => {
+    showSettings(app);
+    forms.forEach((form) => form(app.campaign, expectedPeople(app)));
   };
   const total = (value) => value > 0 && change({ total_epsilon: value });
   byId("total-range").addEventListener("input", ({ target }) => (byId("field-total_epsilon").value = target.value));
@@ -47,7 +54,7 @@ function ready(app, forecast) {
   whenTyped(byId("field-total_epsilon"), (text) => total(Number(text)));
   whenTyped(byId("how-many"), (text) => {
     app.expected.set(app.campaign.id, Math.max(1, Math.round(Number(text)) || MANY));
-    show(app);
+    show();
     forecast.renew();
   });
   const each = byId("field-answers_per_participant");
@@ -61,7 +68,7 @@ function ready(app, forecast) {
   byId("each-all").addEventListener("change", () => change({ answers_per_participant: null, allotment: null }));
   byId("field-mechanism_name").addEventListener("change", ({ target }) => change({ mechanism_name: target.value || null }));
   forecast.onWay = change;
-  show(app);
+  show();
   forecast.make();
 }
 
@@ -82,8 +89,8 @@ function whenTyped(field, act) {
   field.addEventListener("change", once);
 }
 
-/** Show the settings of the campaign. */
-function show(app) {
+/** Show the settings of the campaign, except levels and rounds. */
+function showSettings(app) {
   const { campaign } = app;
   const { total_epsilon: total, answers_per_participant: most } = campaign;
   const put = (field, number) => field === document.activeElement || (field.value = String(number)); // not while typing
@@ -139,7 +146,7 @@ class Forecast {
     try {
       const row = await this.#app.plans.row(expected, signal);
       this.#tell(row.standing, row.heading, row.verdict);
-      if (row.standing !== "good") {
+      if (row.standing !== "good" && campaign.menu === null) {
         const apply = (people, changes) => this.#apply(people, changes);
         await ways(this.#app, { row, expected, signal, apply });
       }

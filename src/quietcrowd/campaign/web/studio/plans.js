@@ -1,11 +1,15 @@
 // Orders for the planner: the expected result of a campaign, by simulation on the server.
 
 import { plannedDomain } from "./domain.js";
+import { slotsOf } from "./rounds.js";
 
 const SIZES = [1 / 4, 1 / 2, 2, 4, 8, 16]; // other multiples of the number of people, for the curve
 const FEWEST = 2;
 
-/** Plans of a campaign's present settings; known ones are not simulated again. */
+/**
+ * Plans of a campaign's present settings, in rounds of one round; known ones are not simulated
+ * again. Numbers of people and totals are those of the campaign: its rounds divide one of them.
+ */
 export class Plans {
   #app;
   #known = new Map();
@@ -17,16 +21,24 @@ export class Plans {
   /** Return the order of a plan for some numbers of people. */
   order(people) {
     const { campaign } = this.#app;
-    const answers = campaign.answers_per_participant;
+    const { answers_per_participant: answers, menu, mechanism_name: name } = campaign;
+    const [slots, parts] = this.#divided;
+    const one = { total_epsilon: [campaign.total_epsilon && campaign.total_epsilon / parts], mechanisms: name === null ? null : [name] };
+    const levels = menu?.map(({ total_epsilon: total, share }) => ({ total_epsilon: total / parts, share }));
     return {
       ...plannedDomain(campaign),
       goal: this.#app.goal,
       tasks: campaign.tasks,
-      workers: people,
+      workers: [...new Set(people.map((number) => Math.max(1, Math.floor(number / slots))))],
       answers: answers === null ? null : [Math.min(answers, campaign.tasks)],
-      total_epsilon: [campaign.total_epsilon],
-      mechanisms: campaign.mechanism_name === null ? null : [campaign.mechanism_name],
+      ...(menu === null ? one : { menu: levels }),
     };
+  }
+
+  /** Return by what the rounds divide the people, and the total. */
+  get #divided() {
+    const { rounds } = this.#app.campaign;
+    return [slotsOf(rounds), rounds?.division === "budget" ? rounds.window : 1];
   }
 
   /** Return the row of one number of people. */
@@ -61,9 +73,14 @@ export class Plans {
 
   async #plan(order, signal) {
     const text = JSON.stringify(order);
+    const [slots, parts] = this.#divided;
     if (!this.#known.has(text)) {
       this.#known.set(text, await this.#app.requester.post("plans", order, { signal }));
     }
-    return this.#known.get(text);
+    const plan = this.#known.get(text);
+    const rows = plan.rows.map(({ workers, total_epsilon: total, ...rest }) => {
+      return { ...rest, workers: slots * workers, total_epsilon: parts * total };
+    });
+    return { ...plan, rows };
   }
 }

@@ -1,7 +1,8 @@
 // The promises of a campaign, and the text of its consent.
 
 import { element } from "./elements.js";
-import { count, loss } from "./format.js";
+import { count, loss, percent } from "./format.js";
+import { often } from "./rounds.js";
 
 const JOINING = {
   invite: "one person with each link",
@@ -12,21 +13,37 @@ const JOINING = {
 export async function privacy(app) {
   const { campaign } = app;
   const { config } = await app.requester.json(`public/campaigns/${campaign.id}`);
-  const { guarantee, consent = [], summary = [] } = config;
+  const levels = config.menu?.entries ?? [config];
   return {
-    facts: factsOf(campaign, guarantee).map(fact),
-    summary: summary.map((text) => element("p", {}, text)),
-    consent: consent.map((text) => element("li", {}, text)),
+    facts: factsOf(campaign, levels.at(-1).guarantee).map(fact),
+    summary: ofAll(levels, "summary").map((text) => element("p", {}, text)),
+    consent: ofAll(levels, "consent").map((text) => element("li", {}, text)),
     description: campaign.description,
   };
 }
 
+/** Return the lines of the first level, and those in which others differ. */
+function ofAll([first, ...others], name) {
+  const lines = first[name] ?? [];
+  const differing = (level, i) => [`Level ${i + 2}:`, ...level[name].filter((line) => !lines.includes(line))];
+  return [...lines, ...others.flatMap(differing)];
+}
+
 function factsOf(campaign, guarantee) {
   const { worker_epsilon: total, answer_epsilon: answer } = guarantee;
+  const { menu, rounds, losses } = campaign;
   const isKept = campaign.retention_days === null;
-  return [
+  const one = [
     ["Total loss of a person who gives all answers, ε", `${loss(total)}: from 50 % sure to ${campaign.protection}`],
     ["Loss of one answer, ε", loss(answer)],
+  ];
+  const again = [
+    ["Asked", often(campaign)],
+    ["Total loss of a person, ε", `${loss(losses?.window)} in any ${count(rounds?.window ?? 1)} rounds in a row, ${loss(losses?.campaign)} in all`],
+  ];
+  return [
+    ...(menu === null ? one : [["Levels of privacy", levelsInWords(campaign)]]),
+    ...(rounds === null ? [] : again),
     ["How answers are randomized", `${campaign.why} Experts call it ${campaign.mechanism.mechanism}.`],
     ["Which questions a person answered", guarantee.participation_protected ? "protected like answers" : "not protected"],
     ["You see the reports of", together(campaign)],
@@ -44,6 +61,12 @@ function factsOf(campaign, guarantee) {
 
 function fact([name, text]) {
   return element("div", {}, element("dt", {}, name), element("dd", { dir: "auto" }, text));
+}
+
+/** Return the levels from which people choose, in words. */
+export function levelsInWords({ menu }) {
+  const words = menu.map(({ total_epsilon: total, share }) => `ε = ${loss(total)} (for ${percent(share, 0)} of people)`);
+  return `everyone chooses: ${words.join(", ")}`;
 }
 
 /** Return how many questions a person is asked, in words. */
@@ -64,6 +87,9 @@ export function closing(campaign) {
   if (campaign.state === "closed") {
     return "closed";
   }
+  if (campaign.rounds !== null && day === null) {
+    return "after the last round, or when you close it";
+  }
   return day === null ? "when you close it" : `at the end of ${day} (UTC)`;
 }
 
@@ -72,6 +98,9 @@ export function together(campaign) {
   const least = campaign.at_least;
   if (least === 1) {
     return "each person immediately";
+  }
+  if (campaign.rounds !== null) {
+    return `a round after its end, if at least ${count(least)} people answered; otherwise together with the next`;
   }
   const rest = `fewer than ${count(least)} at closing are never shown`;
   return `at least ${count(least)} new people at a time; ${rest}`;

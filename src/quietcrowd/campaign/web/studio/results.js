@@ -5,6 +5,7 @@ import { byId, element } from "./elements.js";
 import { percent, say, sentence, showShare, unbroken } from "./format.js";
 import { showFunnel } from "./funnel.js";
 import { Results } from "./rows.js";
+import { Series } from "./series.js";
 import { Shares } from "./shares.js";
 import { Questions } from "./tasks.js";
 import { Truths } from "./truths.js";
@@ -15,11 +16,14 @@ export function results(app) {
   const { api, goal } = app;
   const [latest, questions] = [new Results(api), new Questions(api)];
   const view = (goal === "shares" ? sharesView : truthsView)(app, latest, questions);
-  const buttons = downloadButtons(app, goal);
+  const series = app.campaign.rounds === null ? null : new Series(app, questions, () => app.report(poll()));
+  const buttons = downloadButtons(app, goal, series);
   let hasResults = false;
   const poll = async () => {
     const campaign = await app.readCampaign();
     await showFunnel(app, campaign);
+    await series?.poll(campaign);
+    latest.round = series?.round ?? null;
     const found = await latest.read(view.path, campaign.reports);
     if (found !== undefined) {
       hasResults = found !== null;
@@ -27,7 +31,10 @@ export function results(app) {
       await view.show(found);
     }
     if (hasResults) {
-      questions.read(view.showAgain);
+      questions.read(() => {
+        view.showAgain();
+        series?.showAgain();
+      });
     }
     const areHeldBack = campaign.state === "open" && campaign.at_least > 1;
     offerDownloads(buttons, hasResults, areHeldBack);
@@ -35,7 +42,8 @@ export function results(app) {
     say(byId("connection"), "up to date");
   };
   return {
-    ...{ buttons, poll, ready: view.ready, view: view.parts, print: () => window.print() },
+    ...{ buttons, poll, view: [...(series?.parts ?? []), ...view.parts], print: () => window.print() },
+    ready: () => [view, series].forEach((part) => part?.ready?.()),
     ...{ byLink: !api.showsWorkers, reports: api.showsWorkers },
   };
 }

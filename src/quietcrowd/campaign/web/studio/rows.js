@@ -10,9 +10,16 @@ const CONFLICT = 409;
 export class Results {
   #api;
   #etag = null;
+  #round = null;
 
   constructor(api) {
     this.#api = api;
+  }
+
+  /** Read the results of a round from now on; null for the last. */
+  set round(number) {
+    this.#etag = number === this.#round ? this.#etag : null;
+    this.#round = number;
   }
 
   /** Return a document, null without results, undefined if it is unchanged; none has no reports. */
@@ -22,12 +29,16 @@ export class Results {
       return null;
     }
     const known = this.#etag === null ? {} : { "If-None-Match": this.#etag };
+    const round = this.#round;
     try {
-      const response = await this.#api.fetch(path, { headers: known });
+      const response = await this.#api.fetch(this.#at(path), { headers: known });
       if (response.status === UNCHANGED) {
         return undefined;
       }
       const results = await response.json();
+      if (round !== this.#round) {
+        return undefined; // another one was chosen meanwhile
+      }
       this.#etag = response.headers.get("ETag");
       return results;
     } catch (error) {
@@ -39,6 +50,11 @@ export class Results {
     }
   }
 
+  #at(path, more = {}) {
+    const wanted = new URLSearchParams({ ...(this.#round === null ? {} : { round: this.#round }), ...more });
+    return wanted.size ? `${path}?${wanted}` : path;
+  }
+
   /** Return rows of a kind, with their first page, which may have been read before. */
   async rows(path, first = null) {
     const loaded = new LoadedRows(this, path);
@@ -48,9 +64,8 @@ export class Results {
 
   /** Return a page of rows. If that fails, or results have changed, the next ones count as new. */
   async page(path, cursor) {
-    const query = cursor === null ? "" : `?cursor=${encodeURIComponent(cursor)}`;
     try {
-      const response = await this.#api.fetch(path + query);
+      const response = await this.#api.fetch(this.#at(path, cursor === null ? {} : { cursor }));
       if (response.headers.get("ETag") !== this.#etag) {
         throw new Refusal(CONFLICT, "The results have changed.");
       }

@@ -11,6 +11,13 @@ const qualityOf = ({ accuracy, weight, quality = null }) => accuracy ?? weight ?
 const isExcluded = ({ reports }) => reports === null;
 const REMARKS = { "to-be-excluded": " (to be excluded)", "to-be-included": " (to be included)" };
 
+const LEVEL = {
+  name: "Level",
+  numeric: true,
+  value: ({ choice = null }) => choice,
+  text: ({ choice = null }) => (choice === null ? "" : String(choice + 1)),
+};
+
 /** People by pseudonym; each can be excluded from results, and included again. */
 export class Workers {
   #app;
@@ -41,6 +48,7 @@ export class Workers {
     const best = workers.reduce((most, worker) => Math.max(most, qualityOf(worker) ?? 0), 0);
     const whole = numbers ? best || 1 : 1;
     const given = (text) => (worker) => (isExcluded(worker) ? "" : text(worker));
+    const isChosen = this.#app.campaign.menu !== null;
     const isOut = ({ worker }) => ["excluded", "to-be-excluded"].includes(this.#states.get(worker));
     const change = async ({ worker }) => {
       (await setExcluded(this.#app, worker, !isOut({ worker }))) && (await this.show(results, loaded));
@@ -54,6 +62,7 @@ export class Workers {
         text: given((worker) => percent(qualityOf(worker)) + interval(worker)),
         share: (worker) => (qualityOf(worker) === null ? null : qualityOf(worker) / whole),
       },
+      ...(isChosen ? [LEVEL] : []),
       {
         name: "Reports",
         numeric: true,

@@ -1,0 +1,193 @@
+// The results of one question over the rounds: a curve with its band, its table, and the choice of a round.
+
+import { draw, EDGE, HEIGHT, levelsOf, line, pathOf, spaced, WIDTH } from "./chart.js";
+import { save } from "./downloads.js";
+import { byId, element } from "./elements.js";
+import { count, counted, countedPeople, measured, percent, say, short, tableRow } from "./format.js";
+import { moment } from "./rounds.js";
+
+const NINE_IN_TEN = 1.645; // standard errors
+const MOST = 1_000; // questions to choose from
+const WANTED = 4; // steps of the axis
+const NARROW = 110;
+const DIGITS = 3;
+const NEAR = 1e-9;
+const ABOUT = {
+  label: "Larger points are surer.",
+  number: "The band is meant to contain 9 of 10 truths.",
+  share: "The band is the 95 % interval.",
+};
+
+/** The card of a campaign in rounds; `changed` is called when another round is chosen. */
+export class Series {
+  #app;
+  #questions;
+  #changed;
+  #shown = undefined; // the last round that was read
+  #rounds = [];
+  #rows = [];
+  #place = 0; // of the chosen round
+
+  constructor(app, questions, changed) {
+    [this.#app, this.#questions, this.#changed] = [app, questions, changed];
+    this.parts = app.filled("series", { saveSeries: () => this.#save() });
+  }
+
+  /** The chosen round; null for the last. */
+  get round() {
+    return this.#isLast ? null : this.#rounds[this.#place].round;
+  }
+
+  get #isLast() {
+    return this.#place >= this.#rounds.length - 1;
+  }
+
+  /** Return the hour at which the chosen round begins, for names of files. */
+  get hour() {
+    return this.#rounds[this.#place].begins.slice(0, 13);
+  }
+
+  ready() {
+    byId("series-task").addEventListener("change", () => this.#app.report(this.#read()));
+    byId("series-answer").addEventListener("change", () => this.#draw());
+    byId("series-round").addEventListener("input", ({ target }) => {
+      this.#place = Number(target.value);
+      this.#draw();
+    });
+    byId("series-round").addEventListener("change", this.#changed);
+  }
+
+  /** Read the rounds again if another one is shown. */
+  async poll({ shown_round: shown }) {
+    if (shown !== this.#shown) {
+      const wasLast = this.#isLast;
+      this.#rounds = (await this.#app.api.json("rounds")).items;
+      this.#place = wasLast ? Math.max(0, this.#rounds.length - 1) : this.#place;
+      await this.#read();
+      this.#shown = shown;
+    }
+  }
+
+  /** Offer the questions, as far as they are known. */
+  showAgain() {
+    const [chosen, texts] = [byId("series-task"), [...this.#questions.texts].slice(0, MOST)];
+    if (texts.length > chosen.length) {
+      const wanted = chosen.value;
+      chosen.replaceChildren(...texts.map(([task, text]) => element("option", { value: String(task) }, text)));
+      chosen.value = wanted || chosen.options[0].value;
+      wanted || this.#app.report(this.#read());
+    }
+  }
+
+  async #read() {
+    const task = byId("series-task").value;
+    if (task && this.#rounds.length) {
+      const { items } = await this.#app.api.json(`series?${new URLSearchParams({ task })}`);
+      this.#rows = items;
+      const answers = [...new Set(items.map(({ label }) => label).filter((label) => label !== undefined))];
+      const [field, before] = [byId("series-answer"), byId("series-answer").value];
+      field.replaceChildren(...answers.map((label) => element("option", {}, String(label ?? "no answer"))));
+      field.value = answers.map(String).includes(before) ? before : String(answers.at(-1) ?? "no answer");
+      field.parentElement.hidden = answers.length === 0;
+    }
+    this.#draw();
+  }
+
+  /** Return a point per round: a number or the place of a label, its range, and words. */
+  #points() {
+    const { labels, levels } = this.#app.campaign.domain;
+    const places = (labels ?? levels ?? []).map(String);
+    const wanted = byId("series-answer").value;
+    const rows = this.#rows.filter(({ label }) => label === undefined || String(label ?? "no answer") === wanted);
+    return rows.map((row) => ({ ...row, ...valueOf(row, places) })).filter(({ value }) => value !== null);
+  }
+
+  #draw() {
+    const [points, { rounds }] = [this.#points(), this.#app.campaign];
+    const at = this.#rounds[this.#place];
+    byId("series-card").hidden = this.#rounds.length === 0;
+    say(byId("series-none"), this.#rounds.length ? "" : this.#none(rounds));
+    byId("series-none").hidden = this.#rounds.length > 0;
+    if (at === undefined) {
+      return;
+    }
+    const point = points.find(({ round }) => round === at.round);
+    const when = moment(at.begins, rounds);
+    const people = `${countedPeople(at.participants)}, ${counted(at.reports, "report")}`;
+    const told = `${when}: ${point?.words ?? "no result"} (${people} to all questions)`;
+    const slider = byId("series-round");
+    slider.max = String(this.#rounds.length - 1);
+    slider.value = String(this.#place);
+    slider.setAttribute("aria-valuetext", told);
+    say(byId("series-now"), told);
+    say(byId("series-about"), points.length ? ABOUT[points[0].kind] : "");
+    const body = points.map((one) => tableRow(moment(one.begins, rounds), [one.words, count(one.reports)]));
+    byId("series-body").replaceChildren(...body.reverse());
+    byId("series-chart").replaceChildren(...(points.length ? chart(points, at.round, rounds) : []));
+  }
+
+  #none(rounds) {
+    const { at_least: least } = this.#app.campaign;
+    return `No round is shown yet. The first begins on ${moment(rounds.first, rounds)}; a round is shown some time after its end, once ${countedPeople(least)} have answered.`;
+  }
+
+  #save() {
+    const cell = (value) => `"${String(value ?? "").replaceAll('"', '""')}"`;
+    const names = Object.keys(this.#rows[0] ?? {}).filter((name) => name !== "histogram");
+    const lines = [names, ...this.#rows.map((row) => names.map((name) => row[name]))];
+    const text = lines.map((cells) => `${cells.map(cell).join()}\n`).join("");
+    save(new Blob(["\ufeff", text], { type: "text/csv" }), "series.csv");
+  }
+}
+
+/** Return the value, range and words of a row of truths or estimates. */
+function valueOf({ truth, standard_error: error, confidence: sure, decided, share, mean = share, low, high }, places) {
+  if (mean !== undefined) {
+    const inWords = share === undefined ? (number) => short(number, DIGITS) : (part) => percent(within(part), 0);
+    return { kind: "share", value: mean, low, high, words: `${inWords(mean)} (${inWords(low)} to ${inWords(high)})` };
+  }
+  if (sure === undefined) {
+    const wide = NINE_IN_TEN * (error ?? 0);
+    return { kind: "number", value: truth, low: truth - wide, high: truth + wide, words: `${measured(truth, error)} ± ${short(wide, 2)}` };
+  }
+  const words = `${decided ? "" : "undecided, likeliest "}${truth}, ${percent(sure, 0)} sure`;
+  const value = truth === null ? null : places.indexOf(String(truth));
+  return { kind: "label", value, low: value, high: value, sure, name: String(truth), words };
+}
+
+const within = (part) => Math.min(1, Math.max(0, part));
+
+/** Return the numbered lines of a chart: labels, shares, or round numbers around all points. */
+function linesOf(points) {
+  const [{ kind, share }] = points;
+  const [low, high] = [Math.min(...points.map((one) => one.low)), Math.max(...points.map((one) => one.high))];
+  if (kind === "label") {
+    const names = new Map(points.map(({ value, name }) => [value, name]));
+    return { all: [...names], bottom: low - 0.5, top: high + 0.5 };
+  }
+  const [bottom, top] = share !== undefined ? [0, 1] : high - low > NEAR ? [low, high] : [low - 1, high + 1];
+  const all = levelsOf(bottom, top, WANTED).map((level) => [level, share === undefined ? short(level, DIGITS) : percent(level, 0)]);
+  return { all, bottom: all[0][0], top: all.at(-1)[0] };
+}
+
+function chart(points, now, rounds) {
+  const { all, bottom, top } = linesOf(points);
+  const isLabels = points[0].kind === "label";
+  const [first, last] = [points[0].round, points.at(-1).round];
+  const x = ({ round }) => EDGE.left + (WIDTH - EDGE.left - EDGE.right) * (last > first ? (round - first) / (last - first) : 0.5);
+  const y = (value) => HEIGHT - EDGE.bottom - (HEIGHT - EDGE.bottom - EDGE.top) * within((value - bottom) / (top - bottom));
+  const path = (member) => points.map((one) => [x(one), y(one[member])]);
+  const short_ = (one) => moment(one.begins, rounds).replace(/ \d{4}(, )?/, " ").replace(" UTC", "");
+  const time = (one) => draw("text", { x: x(one), y: HEIGHT - EDGE.bottom + 22, class: "middle" }, short_(one));
+  const size = ({ round, sure }) => (isLabels ? 2 + 5 * sure : round === now ? 6 : 3);
+  const dot = (one) => draw("circle", { cx: x(one), cy: y(one.value), r: size(one), class: "mark" });
+  const on = points.filter(({ round }) => round === now);
+  const rule = (one) => draw("line", { x1: x(one), x2: x(one), y1: EDGE.top, y2: HEIGHT - EDGE.bottom, class: "guess" });
+  return [
+    ...all.flatMap(([level, label]) => line(y(level), label)),
+    ...[...spaced(points, x, NARROW).map(time), ...on.map(rule)],
+    draw("polygon", { points: pathOf([...path("high"), ...path("low").reverse()]), class: "band" }),
+    draw("polyline", { points: pathOf(path("value")), class: isLabels ? "grid" : "line" }),
+    ...points.map(dot),
+  ];
+}
