@@ -155,7 +155,7 @@ def learn(model: BinModel, tally: NumberTally, state: NumberState) -> NumberStat
     if state.truths is not None:
         counts = tally.truths / model.truth_unit
         truths = state.truths.climbed(counts)
-        distribution = truths.shares if model.all_bounded else truths.with_counts(counts)
+        distribution = truths.shares if model.mostly_bounded(state) else truths.with_counts(counts)
         learned = evolve(learned, truths=truths, distribution=distribution)
     if state.answering is not None:
         answered = tally.answered / model.residual_unit

@@ -10,6 +10,7 @@ from attrs import evolve, frozen
 
 from quietcrowd._core import blend_distributions, infer_by_bins
 from quietcrowd.domains import Interval, Ordinal
+from quietcrowd.inference import integer_sums
 from quietcrowd.inference.numbers.bounded_bins import bounded_columns, bounded_distributions
 from quietcrowd.inference.numbers.crowd import CELLS, NumberState, NumberTally, table_rows
 from quietcrowd.inference.numbers.model import NumericModel, unit_for
@@ -155,6 +156,16 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
     def all_bounded(self) -> bool:
         """Whether all reports are bounded."""
         return all(part.bounded is not None for part in self.parts)
+
+    def mostly_bounded(self, state: NumberState) -> bool:
+        """Whether bounded reports have more than half of the precision of all reports."""
+        bounded = np.array([part.bounded is not None for part in self.parts])
+        counts = self.summary.answers_per_part
+        if counts is None or bounded.all() or not bounded.any():
+            return bool(bounded.all())
+        precisions = self.report_precisions(state) * counts
+        total = [integer_sums.exact_sum(one, len(one)) for one in precisions.T]
+        return bool(np.sum(total, where=bounded) > np.sum(total) / 2)
 
     @cached_property
     def little_noise(self) -> bool:
