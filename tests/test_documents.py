@@ -64,8 +64,9 @@ def test_the_cells_of_a_tutorial_run(notebook, tmp_path, monkeypatch):
             exec(compile(cell, notebook.name, "exec"), namespace)
 
 
-def test_there_are_three_tutorials():
-    assert [page.stem for page in NOTEBOOKS] == ["crowd-kit", "requester", "researcher"]
+def test_there_are_four_tutorials():
+    names = ["air-quality", "crowd-kit", "requester", "researcher"]
+    assert [page.stem for page in NOTEBOOKS] == names
 
 
 @pytest.mark.parametrize("folder", ["mechanisms", "methods"])
