@@ -618,3 +618,31 @@ def test_three_campaigns_of_a_tenth_fit_into_three_tenths():
     assert not two.would_exceed("ann", mechanism, 0.3, campaign="3")
     assert two.would_exceed("ann", mechanism, math.nextafter(0.3, 0), campaign="3")
     assert two.charge("ann", mechanism, campaign="3").used("ann", 0.3) == 0.3
+
+
+def test_reports_of_several_mechanisms_are_charged_for_each():
+    strong = qc.RandomizedResponse(domain=BINARY, epsilon=2.5)
+    frames = {
+        ONE: pd.DataFrame({"task": [1, 2, 1], "worker": ["ann", "ann", "bob"], "label": "no"}),
+        strong: pd.DataFrame({"task": [3, 1], "worker": ["ann", "cem"], "label": "yes"}),
+    }
+    joined = qc.join_reports(*(one.randomize(rows) for one, rows in frames.items()))
+    ledger = PrivacyLedger.of_reports(joined)
+    losses = {worker: ledger.spent(worker).total_epsilon for worker in ledger.workers}
+    assert losses == pytest.approx({"ann": 4.5, "bob": 1.0, "cem": 2.5})
+    apart = PrivacyLedger.of_reports(*joined.split(), campaigns=["1", "1"])
+    assert {*ledger.charges} == {*apart.charges}
+    assert PrivacyLedger.from_json(ledger.to_json()) == ledger
+    with pytest.raises(ParameterError, match="two sets of reports of one-layer"):
+        PrivacyLedger.of_reports(joined, joined.split()[0], campaigns=["x", "x"])
+
+
+def test_non_private_answers_lose_all():
+    answers = qc.Answers.from_frame(
+        pd.DataFrame({"task": [1], "worker": ["dee"], "label": ["no"]}), BINARY
+    )
+    sent = ONE.randomize(pd.DataFrame({"task": [1], "worker": ["ann"], "label": ["no"]}))
+    ledger = PrivacyLedger.of_reports(qc.join_reports(sent, answers))
+    assert math.isinf(ledger.spent("dee").total_epsilon)
+    assert ledger.spent("ann").total_epsilon == pytest.approx(1)
+    assert PrivacyLedger.from_json(ledger.to_json()) == ledger

@@ -6,6 +6,7 @@ import warnings
 import attrs
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.nightly import by_day, nightly
@@ -17,6 +18,7 @@ from quietcrowd.exceptions import (
     AnswerError,
     DroppedRowsWarning,
     FormatError,
+    MissingMechanismError,
     ParameterError,
     QuietcrowdWarning,
 )
@@ -34,6 +36,7 @@ from quietcrowd.mechanisms import (
     RandomizedResponse,
     SubsetSelection,
     TwoLayerRandomizedResponse,
+    join_reports,
 )
 
 STARS = Ordinal(range(5))
@@ -350,3 +353,67 @@ def test_a_platform_holds_no_marks(tmp_path):
     path = write_export(tmp_path / "a.csv", [("s", "u", "yes", True)], "one")
     with pytest.raises(ParameterError, match=r"stores task, worker and label, not .*again"):
         write_reports(read_reports(path), tmp_path / "b.tsv", file_format="toloka")
+
+
+MIXED = (
+    RandomizedResponse(domain=STARS, epsilon=0.5),
+    SETS,
+    TABLE,
+    TwoLayerRandomizedResponse(domain=STARS, low=0.1, high=0.4),
+)
+
+
+def sent_by(place, mechanism):
+    rows = [(f"t{task}", f"w{place}{who}", (task + who) % 5) for task in range(6) for who in (1, 2)]
+    frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
+    return mechanism.randomize(
+        Answers.from_frame(frame, STARS, tasks=[*frame["task"].unique(), "t9"])
+    )
+
+
+@pytest.mark.parametrize("suffix", [*SUFFIXES, ".xlsx"])
+def test_reports_of_several_mechanisms_are_one_file_or_several(tmp_path, suffix):
+    parts = [sent_by(place, mechanism) for place, mechanism in enumerate(MIXED)]
+    joined = join_reports(*parts)
+    paths = [tmp_path / f"{place}{suffix}" for place in range(len(parts))]
+    for part, path in zip(parts, paths, strict=True):
+        write_reports(part, path)
+    write_reports(joined, tmp_path / f"joined{suffix}")
+    write_reports(join_reports(*parts[:2]), tmp_path / f"two{suffix}")
+    for found in (
+        read_reports(tmp_path / f"joined{suffix}"),
+        read_reports(*paths),
+        read_reports(paths[3], tmp_path / f"two{suffix}", paths[2]),
+    ):
+        assert found.mechanism == joined.mechanism
+        pd.testing.assert_frame_equal(found.to_frame(), joined.to_frame())
+        assert "t9" in found.table.tasks.to_pylist()
+
+
+def test_rows_of_another_mechanism_are_found_in_a_file(tmp_path):
+    first, second = (sent_by(place, MIXED[place]) for place in (0, 3))
+    tables = [part.to_frame("pyarrow") for part in (first, second)]
+    pq.write_table(pa.concat_tables(tables), tmp_path / "both.parquet")
+    words = rf"both.parquet: row 12, .* {second.mechanism.short_hash} is unknown"
+    with pytest.raises(AnswerError, match=words):
+        read_reports(tmp_path / "both.parquet")
+
+
+def test_a_file_without_its_description_is_not_read_as_answers(tmp_path):
+    for suffix in ("csv", "jsonl", "parquet"):
+        path = tmp_path / f"reports.{suffix}"
+        frame = sent_by(0, MIXED[0]).to_frame("polars")
+        write_table(frame, path)
+        with pytest.raises(FormatError, match="these are randomized reports"):
+            read_answers(path, STARS)
+        with pytest.raises(MissingMechanismError):
+            read_reports(path)
+        write_table(frame.rename({"mechanism": "mechanism_right"}), path)
+        with pytest.raises(AnswerError, match="contains hashes of mechanisms"):
+            read_answers(path, STARS)
+
+
+def test_files_of_platforms_have_one_mechanism(tmp_path):
+    joined = join_reports(sent_by(0, MIXED[0]), sent_by(1, MIXED[1]))
+    with pytest.raises(ParameterError, match="cannot state the mechanism of each row"):
+        write_reports(joined, tmp_path / "m.csv", file_format="mturk")

@@ -10,12 +10,13 @@ import pyarrow as pa
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.exceptions import AnswerError, DroppedRowsWarning, ParameterError
 from quietcrowd.frames import HASH, MARK
 from quietcrowd.mechanisms import (
     DuchiMechanism,
     HybridMechanism,
     MatrixFactorization,
+    NonPrivate,
     OptimalMechanism,
     TwoLayerRandomizedResponse,
 )
@@ -199,8 +200,121 @@ def test_sketches_need_all_tasks():
         qc.fit(frame)
 
 
-def test_concatenated_tables_keep_each_mechanism():
-    first, second = reports_of(MECHANISMS["labels"]), reports_of(MECHANISMS["two layers"])
+MIXTURES = {
+    "labels": (MECHANISMS["labels"], MECHANISMS["sets"], MECHANISMS["two layers"]),
+    "levels": (MECHANISMS["levels"], MECHANISMS["optimal"], NonPrivate(domain=STARS)),
+    "numbers": (MECHANISMS["laplace"], MECHANISMS["piecewise"], NonPrivate(domain=RANGE)),
+}
+
+
+def parts_of(kind):
+    """Return reports of three mechanisms by workers who use one, and two workers who use two."""
+    rng, parts = np.random.default_rng(2), []
+    for place, mechanism in enumerate(MIXTURES[kind]):
+        some = [0.25, 1.5, 9.0] if mechanism.domain == RANGE else mechanism.domain.labels
+        rows = [
+            (task, 100 + worker, some[int(rng.integers(len(some)))])
+            for task in range(place % 2, 12)
+            for worker in range(6 * place, 6 * place + 7)
+            if (task + worker) % 3 or worker % 6
+        ]
+        frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
+        answers = qc.Answers.from_frame(
+            frame[~((frame["worker"] % 6 == 100 % 6) & (frame["task"] % 2 == place % 2))],
+            mechanism.domain,
+        )
+        private = not isinstance(mechanism, NonPrivate)
+        parts.append(mechanism.randomize(answers) if private else mechanism.reports_of(answers))
+    return parts
+
+
+JOINED = {
+    "concatenated": lambda parts: pd.concat([part.to_frame() for part in parts]),
+    "csv": lambda parts: through_csv(pd.concat([part.to_frame() for part in parts])),
+    "merged": lambda parts: pd.concat([part.to_frame() for part in parts[::-1]]).merge(
+        pd.DataFrame({"task": range(12), "topic": "x"}), on="task"
+    ),
+    "polars": lambda parts: pl.concat(
+        [part.to_frame("polars") for part in parts], how="vertical_relaxed"
+    ),
+    "pandas, joined": lambda parts: qc.join_reports(*parts).to_frame(),
+    "pyarrow, joined": lambda parts: qc.join_reports(*parts).to_frame("pyarrow"),
+    "lazy, joined": lambda parts: qc.join_reports(*parts).to_frame("polars").lazy(),
+}
+
+
+@pytest.mark.parametrize("way", JOINED)
+@pytest.mark.parametrize("kind", MIXTURES)
+def test_frames_of_several_mechanisms_are_the_joined_reports(kind, way):
+    parts = parts_of(kind)
+    expected = qc.join_reports(*parts)
+    found = qc.reports_from_frame(JOINED[way](parts), MIXTURES[kind])
+    assert found.mechanism == expected.mechanism
+    assert found.table.tasks.to_pylist() == expected.table.tasks.to_pylist()
+    assert found.table.workers.to_pylist() == expected.table.workers.to_pylist()
+    for one in ("offsets", "worker_codes", "values"):
+        assert np.array_equal(getattr(found.table, one), getattr(expected.table, one)), one
+
+
+@pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.NoSignalWarning")
+@pytest.mark.parametrize("way", JOINED)
+def test_a_fit_of_frames_is_that_of_the_joined_reports(way):
+    parts = parts_of("labels")
+    expected = qc.NoiseAware(max_iter=5).fit(qc.join_reports(*parts))
+    for data in (JOINED[way](parts), [part.to_frame() for part in parts]):
+        found = qc.NoiseAware(max_iter=5).fit(data, mechanisms=MIXTURES["labels"])
+        assert found.history == expected.history
+        assert found.truths_as("pandas").equals(expected.truths)
+
+
+@pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.NoSignalWarning")
+def test_non_private_frames_stand_beside_reports_in_a_list():
+    first, second, _ = parts_of("labels")
+    rows = pd.DataFrame({"task": [0, 1], "worker": ["new", "new"], "label": ["cat", "dog"]})
+    answers = qc.Answers.from_frame(rows, LABELS)
+    expected = qc.NoiseAware(max_iter=3).fit([first, second, answers])
+    for some in ([first.to_frame(), second, rows], [second.to_frame(), first.to_frame(), rows]):
+        found = qc.NoiseAware(max_iter=3).fit(some, non_private=True)
+        assert found.history == expected.history
+    with pytest.raises(AnswerError, match="add non_private=True"):
+        qc.fit([first, rows])
+    with pytest.raises(AnswerError, match="a list needs Reports or Answers"):
+        qc.fit([rows, rows], non_private=True)
+
+
+def test_concatenated_tables_have_the_description_of_the_first():
+    first, _, second = parts_of("labels")
     both = pa.concat_tables([first.to_frame("pyarrow"), second.to_frame("pyarrow")])
-    with pytest.raises(AnswerError, match="is unknown"):
-        qc.fit(both)  # its mark is that of the first
+    with pytest.raises(AnswerError, match=f"mechanism {second.mechanism.short_hash} is unknown"):
+        qc.fit(both)
+    assert len(qc.reports_from_frame(both, [second.mechanism])) == len(first) + len(second)
+
+
+def test_a_part_without_rows_stays_a_part_of_a_described_mixture():
+    joined = qc.join_reports(*parts_of("labels"))
+    frame = joined.to_frame()
+    some = frame[frame["mechanism"] == MECHANISMS["labels"].short_hash]
+    assert qc.reports_from_frame(some).mechanism == joined.mechanism
+    del some.attrs[MARK]
+    assert qc.reports_from_frame(some, MIXTURES["labels"]).mechanism == MECHANISMS["labels"]
+
+
+@pytest.mark.parametrize("campaigns", [["one"] * 3, ["one", "one", "two"], [None] * 3])
+def test_reports_of_several_mechanisms_that_were_sent_again_count_once(campaigns):
+    parts = parts_of("labels")
+    frames = [
+        part.to_frame().assign(again=place == 1, campaign=campaigns[place])
+        for place, part in enumerate(parts)
+    ]
+    both = pd.concat(frames)
+    if campaigns[0] and len(set(campaigns)) == 1:
+        found = qc.reports_from_frame(both, MIXTURES["labels"])
+        assert (len(found), found.campaign) == (len(both), "one")
+        assert found.again.sum() == len(parts[1])
+        return
+    kept = both[~both["again"]].drop(columns=["again", "campaign"])
+    with pytest.warns(DroppedRowsWarning, match="were sent again and are ignored"):
+        found = qc.reports_from_frame(both, MIXTURES["labels"])
+    assert found.again is None
+    expected = qc.reports_from_frame(kept, MIXTURES["labels"])
+    assert np.array_equal(found.to_frame(), expected.to_frame())

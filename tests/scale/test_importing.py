@@ -1,21 +1,30 @@
 import datetime
 import json
+import warnings
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.scale.conftest import LABELS, draw_rows
 
 import quietcrowd as qc
-from quietcrowd.exceptions import AnswerError, FormatError, MissingMechanismError, ParameterError
+from quietcrowd.exceptions import (
+    AnswerError,
+    FormatError,
+    MissingMechanismError,
+    ParameterError,
+    QuietcrowdWarning,
+)
 from quietcrowd.formats import write_table
+from quietcrowd.formats.registry import read_note
 from quietcrowd.formats.reports import report_note
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.reading import Observations
 from quietcrowd.mechanisms import MatrixFactorization
 from quietcrowd.mechanisms.channels.table import TableChannel
-from quietcrowd.scale import Store, partition_parquet, sources
+from quietcrowd.scale import Store, infer_store, partition_parquet, sources
 
 DOMAIN = qc.Categorical(["a", "b"])
 FRAME = pd.DataFrame(
@@ -269,7 +278,7 @@ def test_sketches_cannot_be_partitioned(tmp_path):
 
 def test_files_that_do_not_go_together(crowd_files, tmp_path):
     paths = [crowd_files / f"{name}.parquet" for name in ("randomised", "laplace")]
-    with pytest.raises(FormatError, match="Infer from each file separately"):
+    with pytest.raises(AnswerError, match="the answers are in Interval"):
         partition_parquet(paths, tmp_path / "s")
     with pytest.raises(FormatError, match="these are randomized reports"):
         partition_parquet(paths[0], tmp_path / "s", domain=DOMAIN)
@@ -385,3 +394,56 @@ def test_a_store_never_counts_a_report_twice(tmp_path):
         partition_parquet([one, other], tmp_path / "both")
     with pytest.raises(FormatError, match=r"copied\.parquet: some tasks are copies"):
         partition_parquet(copied, tmp_path / "copies")
+
+
+def test_a_store_of_several_mechanisms(tmp_path, partitions):
+    strong = qc.RandomizedResponse(domain=LABELS, epsilon=4.0)
+    devices = [qc.RandomizedResponse(domain=LABELS, epsilon=0.5), strong]
+    devices.append(qc.SubsetSelection(domain=LABELS, epsilon=1.0))
+    rows = draw_rows("labels")
+    parts = []
+    for place, device in enumerate(devices):
+        mine = rows["task"].str.len() % 2 == place if place < 2 else rows["worker"] == "w5"
+        mine &= (rows["worker"] == "w5") == (place == 2)
+        parts.append(device.simulate(qc.Answers.from_frame(rows[mine], LABELS), random_state=1))
+        qc.write_reports(parts[-1], tmp_path / f"{place}.parquet")
+    joined = qc.join_reports(*parts)
+    qc.write_reports(joined, tmp_path / "joined.parquet")
+    several = [tmp_path / f"{place}.parquet" for place in range(3)]
+    for name, paths in (("one", [tmp_path / "joined.parquet"]), ("several", several)):
+        made = partition_parquet(paths, tmp_path / name, partitions=partitions)
+        store = Store.open(tmp_path / name)
+        assert store.fingerprint == made.fingerprint
+        assert store.mechanism == joined.mechanism
+        assert store.simulated
+        summary = Observations.read(joined, qc.NoiseAware()).summary
+        assert np.array_equal(store.summary.answers_per_part, summary.answers_per_part)
+        assert store.workers.to_pylist() == joined.table.workers.to_pylist()
+        values = [store.partition(place).values for place in range(partitions)]
+        assert np.array_equal(np.sort(np.concatenate(values)), np.sort(joined.table.values))
+        with pytest.raises(AnswerError, match="NoiseAware"):
+            infer_store(store, qc.DawidSkene(), tmp_path / "t.parquet")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", QuietcrowdWarning)
+            found = infer_store(store, qc.NoiseAware(max_iter=4), tmp_path / "t.parquet")
+            assert found.history == qc.NoiseAware(max_iter=4).fit(joined).history
+
+
+def test_a_store_of_several_mechanisms_is_checked(tmp_path):
+    first, second = (qc.RandomizedResponse(domain=DOMAIN, epsilon=one) for one in (1.0, 2.0))
+    rows = pd.DataFrame({"task": ["a", "b"], "worker": ["u", "u"], "label": ["a", "b"]})
+    joined = qc.join_reports(first.randomize(rows), second.randomize(rows.assign(worker="v")))
+    path = tmp_path / "joined.parquet"
+    qc.write_reports(joined, path)
+    note = read_note(path)
+    table = pq.read_table(path)
+    write_table(table.set_column(2, "label", pa.array(["a", "b", "c", "a"])), path, note)
+    with pytest.raises(AnswerError, match=r"row 2, column 'label': 'c' is outside"):
+        partition_parquet(path, tmp_path / "s")
+    write_table(table.drop_columns(["mechanism"]), path, note)
+    with pytest.raises(AnswerError, match="no column 'mechanism'"):
+        partition_parquet(path, tmp_path / "s")
+    hashes = pa.array([first.short_hash] * 3 + ["qc-0123456789abcdef"])
+    write_table(table.set_column(3, "mechanism", hashes), path, note)
+    with pytest.raises(AnswerError, match=r"row 3, .* is unknown"):
+        partition_parquet(path, tmp_path / "s")

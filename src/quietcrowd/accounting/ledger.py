@@ -86,7 +86,8 @@ class PrivacyLedger:
         Parameters
         ----------
         *reports : Reports
-            One campaign each. If every task is reported, all workers are charged for all tasks.
+            One campaign each. If every task is reported, all workers are charged for all tasks. Of
+            reports of several mechanisms, a worker is charged for each mechanism.
         campaigns : iterable of str, optional
             Names, by default "1", "2" and so on. Two reports of one mechanism need different names.
 
@@ -105,13 +106,14 @@ class PrivacyLedger:
         drawn: set[tuple[str, Mechanism]] = set()
         for name, one in zip(names, reports, strict=True):
             check_reports(one)
-            if (name, one.mechanism) in drawn:
-                raise ParameterError(
-                    "privacy.campaign-twice", name=name, mechanism=one.mechanism.name
-                )
-            drawn.add((name, one.mechanism))
-            for charge in _charges_in(one, name):
-                add_charge(charges, charge)
+            for part in one.split():
+                if (name, part.mechanism) in drawn:
+                    raise ParameterError(
+                        "privacy.campaign-twice", name=name, mechanism=part.mechanism.name
+                    )
+                drawn.add((name, part.mechanism))
+                for charge in _charges_in(part, name):
+                    add_charge(charges, charge)
         _warn_of_simulations(names, reports)
         return cls(charges=charges)
 

@@ -1,7 +1,7 @@
 """Files of reports, which include their mechanism."""
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,19 @@ from quietcrowd.exceptions import (
     DroppedRowsWarning,
     FormatError,
     MissingMechanismError,
+    ParameterError,
 )
 from quietcrowd.formats.answers import holds_comparisons
 from quietcrowd.formats.kinds import find_format
 from quietcrowd.formats.registry import read_names, read_note, read_table, write_table
-from quietcrowd.frames import MECHANISM, dictionary_codes
+from quietcrowd.frames import MECHANISM, as_frame, dictionary_codes
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
+from quietcrowd.mechanisms.report_frames import (
+    Part,
+    known_hashes,
+    mechanisms_by_hash,
+    read_parts,
+)
 from quietcrowd.mechanisms.sent_again import MARKS, Marks
 from quietcrowd.validation import one_line
 
@@ -56,12 +63,13 @@ def read_reports(path: str | Path, *more: str | Path, file_format: str | None = 
     """Read reports and their mechanism from one file or several, such as one per device.
 
     Each report counts once. Copies of a question in a campaign become one task. Reports that were
-    sent again are dropped from files of several campaigns.
+    sent again are dropped from files of several campaigns. `join_reports` joins reports of several
+    mechanisms.
 
     Parameters
     ----------
     path, *more : str or Path
-        Files by `write_reports`, all with the same mechanism.
+        Files by `write_reports`.
     file_format : str, optional
         Format of all files; see `read_answers`.
 
@@ -75,10 +83,12 @@ def read_reports(path: str | Path, *more: str | Path, file_format: str | None = 
     MissingMechanismError
         If the mechanism is missing, because noise must not be mistaken for answers.
     FormatError
-        If a file or its mechanism cannot be read, or two mechanisms differ.
+        If a file or its mechanism cannot be read.
     AnswerError
         If the mechanism cannot produce a report, a worker has two reports on a task, or all reports
         were sent again and belong to several campaigns.
+    ParameterError
+        If reports of several mechanisms cannot be joined.
     OSError
         If a file cannot be opened.
 
@@ -88,37 +98,42 @@ def read_reports(path: str | Path, *more: str | Path, file_format: str | None = 
         If reports are dropped, or tasks are merged.
     """
     notes = [read_report_note(Path(place), file_format) for place in (path, *more)]
-    check_alike(notes)
-    mechanism = notes[0].mechanism
-    table = _joined([_read_columns(note, file_format) for note in notes])
     names = ", ".join(str(note.path) for note in notes)
     try:
-        return mechanism.read_reports(
-            table,
-            _all_ids(table, "task", [task for note in notes for task in note.listed]),
-            _all_ids(table, "worker", [worker for note in notes for worker in note.workers]),
-            simulated=any(note.simulated for note in notes),
-        )
+        rows = [part for note in notes for part in _rows_of(note, file_format)]
+        parts: list[Part] = []
+        for mechanism in dict.fromkeys(one for one, _, _ in rows):
+            own = [(note, table) for one, note, table in rows if one == mechanism]
+            _check_tasks(mechanism, [note for note, _ in own])
+            table = _joined([table for _, table in own])
+            tasks = _all_ids(table, "task", [task for note, _ in own for task in note.listed])
+            workers = _all_ids(table, "worker", [one for note, _ in own for one in note.workers])
+            parts.append((mechanism, table, tasks, workers))
+        simulated = any(note.simulated for note in notes)
+        return read_parts(parts, [note.mechanism for note in notes], simulated=simulated)
     except AnswerError as error:
         raise AnswerError("formats.in-file", path=names, error=error) from None
     except pa.ArrowException as error:
         raise FormatError("formats.ids-incompatible", names=names, reason=one_line(error)) from None
 
 
-def check_alike(notes: Sequence[ReportNote]) -> None:
-    """Raise FormatError if files of reports cannot be combined."""
-    first = notes[0]
+def _rows_of(
+    note: ReportNote, file_format: str | None
+) -> Iterator[tuple[Mechanism, ReportNote, pa.Table]]:
+    """Yield the rows of each mechanism of a file, which its column of mechanisms confirms."""
+    known, table = mechanisms_by_hash([note.mechanism]), _read_columns(note, file_format)
+    if len(known) == 1 and not (MECHANISM in table.column_names and len(table)):
+        yield note.mechanism, note, table.drop_columns([*{MECHANISM} & {*table.column_names}])
+        return
+    for mechanism, texts in known_hashes(as_frame(table), known).items():
+        chosen = pc.is_in(table[MECHANISM], pa.array(texts))
+        yield mechanism, note, table.filter(chosen).drop_columns([MECHANISM])
+
+
+def _check_tasks(mechanism: Mechanism, notes: Sequence[ReportNote]) -> None:
     for note in notes:
-        if note.mechanism != first.mechanism:
-            raise FormatError(
-                "formats.mechanisms-differ",
-                path=note.path,
-                mechanism=note.mechanism,
-                other_path=first.path,
-                other_mechanism=first.mechanism,
-            )
-        if "task" not in first.mechanism.columns and set(note.tasks) != set(first.tasks):
-            raise FormatError("formats.tasks-differ", path=note.path, other_path=first.path)
+        if "task" not in mechanism.columns and set(note.tasks) != set(notes[0].tasks):
+            raise FormatError("formats.tasks-differ", path=note.path, other_path=notes[0].path)
 
 
 def read_report_note(path: Path, file_format: str | None = None) -> ReportNote:
@@ -151,7 +166,8 @@ def read_report_note(path: Path, file_format: str | None = None) -> ReportNote:
 def _read_columns(note: ReportNote, file_format: str | None) -> pa.Table:
     wanted = note.mechanism.columns
     there = read_names(note.path, file_format) or ()
-    names = (*wanted, *(name for name in MARKS if name in there and "task" in wanted))
+    marks = [name for name in MARKS if name in there and "task" in wanted]
+    names = (*wanted, *marks, *[MECHANISM][: MECHANISM in there])
     table = read_table(note.path, names, file_format=file_format)
     missing = [name for name in names if name not in table.column_names]
     if missing:
@@ -268,7 +284,10 @@ def write_reports(reports: Reports, path: str | Path, *, file_format: str | None
         See `write_table`.
     """
     frame, table = reports.to_frame("pyarrow"), reports.table
-    if find_format(Path(path), file_format).platform:  # their columns are fixed
+    kind = find_format(Path(path), file_format)
+    if kind.platform:  # their columns are fixed
+        if len(reports.mechanisms) > 1:
+            raise ParameterError("formats.mixture-not-written", path=path, name=kind.title)
         frame = frame.drop_columns([MECHANISM])
     note = report_note(
         reports.mechanism,

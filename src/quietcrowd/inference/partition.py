@@ -168,7 +168,9 @@ class Summary:
             participation=participation,
             report_distribution=report_distribution or ReportDistribution.of(channel),
             mixed=mixed,
-            answers_per_part=None if mixed is None else _answers_per_part(answers, mixed),
+            answers_per_part=None
+            if mixed is None
+            else counts_per_part(mixed, answers.worker_codes, answers.values, len(answers.workers)),
         )
 
     def of_truths(self, domain: Domain) -> Summary:
@@ -208,10 +210,13 @@ class Summary:
         return int(self.answers_per_worker.max(initial=0))
 
 
-def _answers_per_part(answers: Answers, mixed: OneOf) -> npt.NDArray[np.int64]:
-    shape = len(answers.workers), len(mixed.parts)
-    places = answers.worker_codes * shape[1] + mixed.part_codes(answers.values)
-    return np.bincount(places, minlength=shape[0] * shape[1]).reshape(shape)
+def counts_per_part(
+    mixed: OneOf, worker_codes: _Array, values: _Array, workers: int
+) -> npt.NDArray[np.int64]:
+    """Return `Summary.answers_per_part`."""
+    parts = len(mixed.parts)
+    places = worker_codes * parts + mixed.part_codes(values)
+    return np.bincount(places, minlength=workers * parts).reshape(workers, parts)
 
 
 def hash_ids(ids: pa.Array) -> npt.NDArray[np.uint64]:

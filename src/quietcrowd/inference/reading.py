@@ -33,13 +33,19 @@ from quietcrowd.mechanisms.joining import join_reports
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 from quietcrowd.mechanisms.report_frames import reports_from_frame
 from quietcrowd.mechanisms.sent_again import MARKS
-from quietcrowd.report_domains import OrNull
+from quietcrowd.report_domains import OneOf, OrNull
 
 
 def domain_in(frame: Any, method: TruthInference, missing: Iterable[str] = MISSING) -> Domain:
     """Return the domain of a frame's labels, as a method reads them."""
     labels = column_of(with_usual_names(as_frame(frame)), "label", ADVICE["frame"].column)
     return method.domain_of(distinct(Intake(missing).labels(labels, "label")))
+
+
+def check_mixed(method: TruthInference, reports: Domain) -> None:
+    """Raise AnswerError for reports of several mechanisms, unless the method `reads_mixed`."""
+    if isinstance(reports, OneOf) and not method.reads_mixed:
+        raise AnswerError("inference.mixture-unsupported", type_name=type(method).__name__)
 
 
 @frozen(kw_only=True, eq=False)
@@ -104,8 +110,7 @@ class Observations:
     ) -> Observations:
         """Read data for a method; `domain` is that of a frame's labels, by default found."""
         if isinstance(data, Reports):
-            if len(data.mechanisms) > 1 and not method.reads_mixed:
-                raise AnswerError("inference.mixture-unsupported", type_name=type(method).__name__)
+            check_mixed(method, data.table.domain)
             if data.table.options is None:
                 method.check_mechanism(data.mechanism)
                 truths = method.truth_domain(data.mechanism)

@@ -793,11 +793,12 @@ class Reports:
         sketches they are ``worker``, ``coordinate``, ``number`` and ``mechanism``.
 
         The column ``mechanism`` has the `Mechanism.short_hash` of each row, and ends in
-        ``-simulated`` for simulated reports. Functions that need answers reject it. A JSON text
-        under the key ``quietcrowd``, in ``attrs`` of pandas or the metadata of an Arrow schema,
-        describes the mechanism. `write_table` and Parquet files of these libraries preserve it;
-        Polars, CSV, and a conversion from Arrow to pandas, drop it; see
-        `reports_from_frame`.
+        ``-simulated`` for simulated reports. Functions that need answers reject it. Labels of
+        several mechanisms become text, unless their types are equal.
+
+        A JSON text under the key ``quietcrowd``, in ``attrs`` of pandas or the metadata of an Arrow
+        schema, describes the mechanism. `write_table` and Parquet files of these libraries preserve
+        it; Polars, CSV, and a conversion from Arrow to pandas, drop it; see `reports_from_frame`.
 
         Parameters
         ----------
@@ -813,15 +814,30 @@ class Reports:
                 "number": pa.array(self.sketches.reshape(-1)),
             }
             return to_native(sent | self._hashes(len(who)), backend, self._mark())
-        table = self.table.to_frame("pyarrow")
+        parts = [part._columns() for part in self.split()]
+        if len({part["label"].type for part in parts}) > 1:
+            parts = [part | {"label": part["label"].cast(pa.string())} for part in parts]
+        places = [np.flatnonzero(self.part_codes == code) for code in range(len(parts))]
+        order = pa.array(np.argsort(np.concatenate(places)))
+        columns = {
+            name: pa.chunked_array([part[name] for part in parts]).take(order) for name in parts[0]
+        }
+        return to_native(columns, backend, self._mark())
+
+    def _columns(self) -> dict[str, pa.Array]:
+        table, columns = self.table, {}
+        for name, ids, codes in (
+            ("task", table.tasks, table.task_codes),
+            ("worker", table.workers, table.worker_codes),
+        ):
+            columns[name] = ids.take(pa.array(codes))
+        columns["label"] = table.domain.decode(table.values)
         if self.participation is not None:
-            table = table.append_column("participation", pa.array(self.participation))
+            columns["participation"] = pa.array(self.participation)
         if self.again is not None:
-            table = table.append_column("again", pa.array(self.again))
-            campaigns = pa.array([self.campaign] * len(table), pa.string())
-            table = table.append_column("campaign", campaigns)
-        columns = {name: table[name] for name in table.column_names}
-        return to_native(columns | self._hashes(len(table)), backend, self._mark())
+            columns["again"] = pa.array(self.again)
+            columns["campaign"] = pa.array([self.campaign] * len(table), pa.string())
+        return columns | self._hashes(len(table))
 
     def _hashes(self, rows: int) -> dict[str, pa.Array]:
         text = self.mechanism.short_hash + "-simulated" * self.simulated

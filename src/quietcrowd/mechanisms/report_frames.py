@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from attrs import evolve
 
 from quietcrowd.exceptions import AnswerError, FormatError
 from quietcrowd.frames import (
@@ -18,8 +21,10 @@ from quietcrowd.frames import (
     mark_of,
     with_usual_names,
 )
+from quietcrowd.mechanisms.joining import join_reports
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports, check_mechanism
-from quietcrowd.mechanisms.sent_again import MARKS
+from quietcrowd.mechanisms.mixture import Mixture
+from quietcrowd.mechanisms.sent_again import MARKS, Marks
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -51,49 +56,104 @@ def reports_from_frame(frame: Any, mechanisms: Iterable[Mechanism] = ()) -> Repo
     >>> len(reports_from_frame(frame, [device])) == len(crowd.answers)
     True
     """
+    import narwhals as nw
+
     if not holds_reports(frame):
         raise AnswerError("mechanisms.hashes-missing")
-    known, frame = _known(frame, mechanisms), with_usual_names(as_frame(frame))
-    texts = known_hashes(frame, known)
-    parts = {text.removesuffix(_SIMULATED) for text in texts}
-    if len(parts) > 1:
-        raise AnswerError("mechanisms.several-in-frame", count=len(parts))
-    mechanism = known[parts.pop()]
-    if "task" not in mechanism.columns:
-        raise AnswerError("mechanisms.sketches-in-frame", type_name=type(mechanism).__name__)
-    marks = [name for name in MARKS if name in frame.columns]
-    columns = pa.table({name: column_of(frame, name) for name in (*mechanism.columns, *marks)})
-    tasks, workers = (_ids(columns[name]) for name in ("task", "worker"))
-    simulated = any(text.endswith(_SIMULATED) for text in texts)
-    return mechanism.read_reports(columns, tasks, workers, simulated=simulated)
+    described, native = [*mechanisms, *_noted(frame)], with_usual_names(as_frame(frame))
+    known = mechanisms_by_hash(described)
+    found = known_hashes(native, known)
+    tables = []
+    for mechanism, texts in found.items():
+        if "task" not in mechanism.columns:
+            raise AnswerError("mechanisms.sketches-in-frame", type_name=type(mechanism).__name__)
+        rows = native.filter(nw.col(MECHANISM).cast(nw.String).is_in(texts))  # labels of one type
+        marks = [name for name in MARKS if name in native.columns]
+        columns = {name: column_of(rows, name) for name in (*mechanism.columns, *marks)}
+        tables.append((mechanism, pa.table(columns)))
+    simulated = any(text.endswith(_SIMULATED) for texts in found.values() for text in texts)
+    parts = [(*pair, _ids(pair[1]["task"]), _ids(pair[1]["worker"])) for pair in tables]
+    return read_parts(parts, described, simulated=simulated)
 
 
-def known_hashes(frame: nw.DataFrame[Any], known: Mapping[str, Mechanism]) -> list[str]:
-    """Return the distinct hashes of a frame; raise AnswerError if one is not `known`."""
+Part: TypeAlias = tuple[Mechanism, pa.Table, pa.Array, pa.Array]
+"""A mechanism, its rows, and all their tasks and workers; see `Mechanism.read_reports`."""
+
+
+def read_parts(
+    parts: Sequence[Part], described: Iterable[Mechanism] = (), *, simulated: bool
+) -> Reports:
+    """Read rows of each mechanism and join them; mixtures among `described` keep their parts."""
+    marks = Marks.of_all([table for _, table, *_ in parts]) if len(parts) > 1 else None
+    if marks is not None and marks.campaign is None:
+        marks.warn(3)
+        parts = _counted(parts, marks.counted)
+    reports = [
+        mechanism.read_reports(*columns, simulated=simulated) for mechanism, *columns in parts
+    ]
+    if marks is not None and marks.campaign is not None:
+        reports = [_marked(one, marks.campaign) for one in reports]
+    further = [part for one in described if isinstance(one, Mixture) for part in one.parts]
+    return join_reports(*reports, mechanisms=further)
+
+
+def _counted(parts: Sequence[Part], counted: npt.NDArray[np.bool_]) -> list[Part]:
+    """Return the rows that count, and the workers who sent them or nothing."""
+    found, first = [], 0
+    for mechanism, table, tasks, workers in parts:
+        mine = pa.array(counted[first : first + len(table)])
+        first += len(table)
+        kept = table.filter(mine)
+        kept = kept.select([name for name in kept.column_names if name != "again"])
+        silent = pc.invert(pc.is_in(workers, pc.unique(table["worker"])))
+        heard = pc.or_(silent, pc.is_in(workers, pc.unique(kept["worker"])))
+        if len(kept):
+            found.append((mechanism, kept, tasks, workers.filter(heard)))
+    return found
+
+
+def _marked(reports: Reports, campaign: str) -> Reports:
+    """Return reports of a campaign with marks, also if none of them was sent again."""
+    again = np.zeros(len(reports), np.bool_) if reports.again is None else reports.again
+    return evolve(reports, again=again, campaign=campaign)
+
+
+def mechanisms_by_hash(mechanisms: Iterable[Mechanism]) -> dict[str, Mechanism]:
+    """Return mechanisms, and the parts of mixtures, by their `Mechanism.short_hash`."""
+    known: dict[str, Mechanism] = {}
+    for one in mechanisms:
+        check_mechanism(one)
+        parts = one.parts if isinstance(one, Mixture) else [one]
+        known |= {part.short_hash: part for part in parts}
+    return known
+
+
+def known_hashes(
+    frame: nw.DataFrame[Any], known: Mapping[str, Mechanism]
+) -> dict[Mechanism, list[str]]:
+    """Return the cells of a frame that name each mechanism; raise AnswerError if one is unknown."""
     hashes = column_of(frame, MECHANISM)
     if hashes.null_count:
         row = pc.index(hashes.is_null(), value=True).as_py()
         raise AnswerError("mechanisms.hash-missing", row=row, count=hashes.null_count)
-    texts: list[str] = hashes.unique().to_pylist()
-    unknown = [text for text in texts if text.removesuffix(_SIMULATED) not in known]
-    if unknown:
-        raise AnswerError(
-            "mechanisms.hash-unknown",
-            row=pc.index(hashes, unknown[0]).as_py(),
-            value=unknown[0],
-            known=", ".join(known) or "none",
-        )
-    return texts
+    found: dict[Mechanism, list[str]] = {}
+    for text in hashes.unique().to_pylist():
+        mechanism = known.get(text.removesuffix(_SIMULATED))
+        if mechanism is None:
+            raise AnswerError(
+                "mechanisms.hash-unknown",
+                row=pc.index(hashes, text).as_py(),
+                value=text,
+                known=", ".join(known) or "none",
+            )
+        found.setdefault(mechanism, []).append(text)
+    return found
 
 
-def _known(data: Any, mechanisms: Iterable[Mechanism]) -> dict[str, Mechanism]:
-    """Return the described mechanisms by hash."""
-    found: list[Mechanism] = [*mechanisms]
-    for one in found:
-        check_mechanism(one)
+def _noted(frame: Any) -> list[Mechanism]:
     with suppress(FormatError):  # of an unregistered class, or a later version
-        found.append(Mechanism.from_dict((mark_of(data) or {}).get("mechanism", {})))
-    return {one.short_hash: one for one in found}
+        return [Mechanism.from_dict((mark_of(frame) or {}).get("mechanism", {}))]
+    return []
 
 
 def _ids(column: pa.ChunkedArray) -> pa.Array:

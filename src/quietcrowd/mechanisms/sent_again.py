@@ -8,6 +8,7 @@ campaigns a marked row does not count: its original may be present under another
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -46,9 +47,21 @@ class Marks:
         again = _booleans(columns["again"])
         if not again.any():
             return None
-        campaigns = pc.unique(columns["campaign"]) if "campaign" in columns.column_names else []
-        only = campaigns[0].as_py() if len(campaigns) == 1 else None
-        return cls(again=again, campaign=None if only in (None, "") else str(only))
+        return cls(again=again, campaign=_campaign_of(columns))
+
+    @classmethod
+    def of_all(cls, tables: Sequence[pa.Table]) -> Marks | None:
+        """Return the marks of the rows of several tables; None if no row is marked."""
+        own = [cls.of(table) for table in tables]
+        if not any(own):
+            return None
+        campaigns = {_campaign_of(table) for table in tables}
+        again = [
+            np.zeros(len(table), np.bool_) if marks is None else marks.again
+            for table, marks in zip(tables, own, strict=True)
+        ]
+        campaign = campaigns.pop() if len(campaigns) == 1 else None
+        return cls(again=np.concatenate(again), campaign=campaign)
 
     @property
     def counted(self) -> npt.NDArray[np.bool_]:
@@ -67,6 +80,12 @@ class Marks:
                 ),
                 stacklevel=stacklevel + 1,
             )
+
+
+def _campaign_of(columns: pa.Table) -> str | None:
+    campaigns = pc.unique(columns["campaign"]) if "campaign" in columns.column_names else []
+    only = campaigns[0].as_py() if len(campaigns) == 1 else None
+    return None if only in (None, "") else str(only)
 
 
 def _booleans(column: pa.ChunkedArray) -> npt.NDArray[np.bool_]:

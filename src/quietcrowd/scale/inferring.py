@@ -25,6 +25,7 @@ from quietcrowd.inference.labels.accuracies import histogram_bytes
 from quietcrowd.inference.loop import LoopProgress, iterate, threads_of
 from quietcrowd.inference.model import State, Tally, add_up
 from quietcrowd.inference.notices import report_warnings, signal_warnings, warn_each
+from quietcrowd.inference.reading import check_mixed
 from quietcrowd.inference.shared_errors import SharedErrors
 from quietcrowd.scale.checkpoint import Checkpoint
 from quietcrowd.scale.executor import Executor, ThreadExecutor
@@ -237,6 +238,7 @@ def _job(store: Store, method: FittingMethod, truths: Any) -> Job:
     if not len(store):
         raise AnswerError("scale.no-answer")
     if store.mechanism is not None:
+        check_mixed(method, store.domain)
         method.check_mechanism(store.mechanism)
     known = match_truths(store, method, truths)
     summary = store.summary.of_truths(truth_domain(store, method))

@@ -1,23 +1,26 @@
 """Parquet files of answers or reports, read in batches of rows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from attrs import frozen
 
-from quietcrowd.answer_errors import plain_type
+from quietcrowd.answer_errors import outside_domain, plain_type
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import AnswerError, FormatError
 from quietcrowd.formats.columns import check_once
 from quietcrowd.formats.registry import read_note
-from quietcrowd.formats.reports import ReportNote, check_alike, read_report_note
-from quietcrowd.frames import as_frame, column_of
+from quietcrowd.formats.reports import ReportNote, read_report_note
+from quietcrowd.frames import MECHANISM, as_frame, column_of
 from quietcrowd.intake import Intake, decoded
 from quietcrowd.mechanisms.mechanism import Mechanism
+from quietcrowd.mechanisms.mixture import Mixture
+from quietcrowd.mechanisms.report_frames import known_hashes, mechanisms_by_hash
 from quietcrowd.mechanisms.sent_again import Marks
 from quietcrowd.validation import one_line
 
@@ -42,7 +45,7 @@ class Source:
     """Parquet files that are read as one.
 
     `names` are the columns of tasks, workers, labels and, if they exist, participation bits.
-    `tasks` and `workers` are ids without a row.
+    `tasks` and `workers` are ids without a row. `described` are the mechanisms of each file.
     """
 
     paths: tuple[Path, ...]
@@ -52,6 +55,7 @@ class Source:
     simulated: bool = False
     tasks: tuple[Any, ...] = ()
     workers: tuple[Any, ...] = ()
+    described: tuple[Mapping[str, Mechanism], ...] = ()
 
     @classmethod
     def of_answers(
@@ -71,12 +75,14 @@ class Source:
         for path in paths:
             _check_suffix(path)
         notes = [read_report_note(path) for path in paths]
+        described = tuple(mechanisms_by_hash([note.mechanism]) for note in notes)
         mechanism = notes[0].mechanism
+        if any(note.mechanism != mechanism for note in notes):
+            mechanism = Mixture.of(one for known in described for one in known.values())
         if "task" not in mechanism.columns:
             raise FormatError("scale.sketches-not-partitioned", path=paths[0], name=mechanism.name)
         if mechanism.options is not None:
             raise FormatError("scale.options-not-partitioned", path=paths[0])
-        check_alike(notes)
         for note in notes:
             _check_counted(note, alone=len(notes) == 1)
         return cls(
@@ -87,6 +93,7 @@ class Source:
             simulated=any(note.simulated for note in notes),
             tasks=tuple(task for note in notes for task in note.tasks),
             workers=tuple(worker for note in notes for worker in note.workers),
+            described=described,
         )
 
     def __len__(self) -> int:
@@ -99,10 +106,12 @@ class Source:
             _common_kind([schema.field(name).type for schema in schemas]) for name in self.names[:2]
         ]
         intake = None if self.mechanism is not None else Intake()
-        for path in self.paths:
+        nothing: tuple[Mapping[str, Mechanism], ...] = ({},) * len(self.paths)
+        for path, schema, known in zip(self.paths, schemas, self.described or nothing, strict=True):
             first = 0
-            for table in _tables(path, self.names):
-                columns = self._columns(path, table, kinds, intake, first)
+            named = [MECHANISM] if known and MECHANISM in schema.names else []
+            for table in _tables(path, (*self.names, *named)):
+                columns = self._columns(path, table, kinds, intake, known, first)
                 yield Rows(path=path, first=first, columns=columns)
                 first += len(table)
         if intake is not None:
@@ -127,6 +136,7 @@ class Source:
         table: pa.Table,
         kinds: Sequence[pa.DataType],
         intake: Intake | None,
+        mechanisms: Mapping[str, Mechanism],
         first: int,
     ) -> dict[str, pa.ChunkedArray]:
         frame = as_frame(table)
@@ -144,6 +154,8 @@ class Source:
             columns[:2] = [
                 pc.cast(column, kind) for column, kind in zip(columns, kinds, strict=False)
             ]
+            if mechanisms:
+                columns[2] = self._stored(table, columns[2], mechanisms, first)
         except AnswerError as error:
             raise AnswerError("formats.in-file", path=path, error=error) from None
         except pa.ArrowException as error:
@@ -151,6 +163,36 @@ class Source:
                 "formats.ids-incompatible", names=path, reason=one_line(error)
             ) from None
         return dict(zip(("task", "worker", "label", "participation"), columns, strict=False))
+
+    def _stored(
+        self,
+        table: pa.Table,
+        labels: pa.ChunkedArray,
+        known: Mapping[str, Mechanism],
+        first: int,
+    ) -> pa.ChunkedArray:
+        """Check the mechanisms that rows name; return reports as the domain encodes them."""
+        if MECHANISM in table.column_names:
+            found = known_hashes(as_frame(table), known)
+            rows = {one: pc.is_in(table[MECHANISM], pa.array(found[one])) for one in found}
+        elif len(known) == 1:
+            rows = {one: pa.repeat(True, len(table)) for one in known.values()}
+        else:
+            raise AnswerError("mechanisms.hashes-missing")
+        mixture = self.mechanism
+        if not isinstance(mixture, Mixture):
+            return labels
+        stored = np.empty(len(labels), np.int64)
+        for one, mine in rows.items():
+            codes, inside = one.report_domain.encode(labels.filter(mine))
+            places = np.flatnonzero(mine.to_numpy(zero_copy_only=False))
+            if not inside.all():
+                row = int(places[np.argmin(inside)])
+                raise outside_domain(
+                    labels, "label", row, one.report_domain, advice="reports", first=first
+                )
+            stored[places] = mixture.report_domain.values_of(mixture.parts.index(one), codes)
+        return pa.chunked_array([pa.array(stored)])
 
 
 def _check_counted(note: ReportNote, *, alone: bool) -> None:

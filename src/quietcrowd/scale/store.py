@@ -21,6 +21,7 @@ from quietcrowd.exceptions import FormatError
 from quietcrowd.gold import UNKNOWN
 from quietcrowd.inference.partition import Partition, Summary, hash_ids
 from quietcrowd.mechanisms.mechanism import Mechanism
+from quietcrowd.report_domains import OneOf
 from quietcrowd.scale.partition_files import (
     PartitionRecord,
     array_names,
@@ -80,6 +81,8 @@ class Store:
         Ids.
     answers_per_worker : ndarray of int64, shape (workers,)
         Number of answers per worker.
+    answers_per_part : ndarray of int64, shape (workers, parts), or None
+        Number of reports by each mechanism of a `Mixture`.
     """
 
     folder: Path
@@ -93,6 +96,7 @@ class Store:
     dropped: DroppedRows
     workers: pa.Array
     answers_per_worker: npt.NDArray[np.int64]
+    answers_per_part: npt.NDArray[np.int64] | None = None
     _verified: set[int] = field(factory=set, init=False, repr=False)
 
     def __len__(self) -> int:
@@ -133,6 +137,8 @@ class Store:
             report_distribution=None
             if self.mechanism is None
             else self.mechanism.report_distribution,
+            mixed=self.domain if isinstance(self.domain, OneOf) else None,
+            answers_per_part=self.answers_per_part,
         )
 
     @cached_property
@@ -141,6 +147,8 @@ class Store:
         digest = blake2b(json.dumps(self._note(), sort_keys=True).encode(), digest_size=16)
         digest.update(hash_ids(self.workers).tobytes())
         digest.update(self.answers_per_worker.tobytes())
+        if self.answers_per_part is not None:
+            digest.update(self.answers_per_part.tobytes())
         return digest.hexdigest()
 
     def partition(self, index: int, known_truths: npt.NDArray[Any] | None = None) -> Partition:
@@ -201,7 +209,9 @@ class Store:
 
     def write_note(self) -> None:
         """Write workers and note, which complete the store."""
-        table = pa.table({"worker": self.workers, "answers": self.answers_per_worker})
+        parts = () if self.answers_per_part is None else self.answers_per_part.T
+        counts = dict(zip(_part_columns(self.domain), parts, strict=True))
+        table = pa.table({"worker": self.workers, "answers": self.answers_per_worker, **counts})
         pq.write_table(table, self.folder / WORKERS, compression="zstd", write_page_checksum=True)
         (self.folder / NOTE).write_text(json.dumps(self._note(), indent=1) + "\n")
 
@@ -219,16 +229,20 @@ class Store:
         """
         place = Path(folder)
         note = _read_note(place)
-        workers = _read_workers(place / WORKERS)
         try:
-            store = _from_note(place, note, workers)
+            domain = Domain.from_dict(note["domain"])
+            store = _from_note(place, note, domain, _read_workers(place / WORKERS, domain))
         except FormatError as error:
             raise FormatError("formats.in-file", path=place / NOTE, error=error) from None
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise FormatError("scale.note-unreadable", place=place / NOTE, error=error) from None
         for index, partition in enumerate(store.partitions):
             _check_files(place / partition_name(index), partition.files)
-        if store._note() != note or len(store) != int(store.answers_per_worker.sum()):
+        counts, per_part = store.answers_per_worker, store.answers_per_part
+        consistent = len(store) == int(counts.sum())
+        if per_part is not None:
+            consistent = consistent and np.array_equal(per_part.sum(axis=1), counts)
+        if store._note() != note or not consistent:
             raise FormatError("scale.note-inconsistent", place=place, note=NOTE)
         return store
 
@@ -256,8 +270,7 @@ def _read_note(place: Path) -> dict[str, Any]:
     return note
 
 
-def _from_note(place: Path, note: Mapping[str, Any], workers: pa.Table) -> Store:
-    domain = Domain.from_dict(note["domain"])
+def _from_note(place: Path, note: Mapping[str, Any], domain: Domain, workers: pa.Table) -> Store:
     mechanism = None if note["mechanism"] is None else Mechanism.from_dict(note["mechanism"])
     names = array_names(_domains(domain, mechanism))
     dropped = DroppedRows(**note["dropped"])
@@ -281,7 +294,15 @@ def _from_note(place: Path, note: Mapping[str, Any], workers: pa.Table) -> Store
         dropped=dropped,
         workers=workers["worker"].combine_chunks(),
         answers_per_worker=workers["answers"].to_numpy(),
+        answers_per_part=np.stack([workers[name].to_numpy() for name in counts], axis=1)
+        if (counts := _part_columns(domain))
+        else None,
     )
+
+
+def _part_columns(domain: Domain) -> list[str]:
+    parts = domain.parts if isinstance(domain, OneOf) else ()
+    return [f"answers_{place}" for place in range(len(parts))]
 
 
 def _domains(domain: Domain, mechanism: Mechanism | None) -> dict[str, Domain]:
@@ -291,17 +312,19 @@ def _domains(domain: Domain, mechanism: Mechanism | None) -> dict[str, Domain]:
     return domains
 
 
-def _read_workers(path: Path) -> pa.Table:
+def _read_workers(path: Path, domain: Domain) -> pa.Table:
     with path.open("rb"):
         pass  # later errors are about the content
     try:
-        table = pq.read_table(path, columns=["worker", "answers"], page_checksum_verification=True)
+        names = ["answers", *_part_columns(domain)]
+        table = pq.read_table(path, columns=["worker", *names], page_checksum_verification=True)
         table.validate(full=True)
-        ids, counts = table["worker"], table["answers"]
+        ids = table["worker"]
         if ids.null_count or not is_id_type(ids.type):
             raise ValueError(f"ids are {ids.type} with {ids.null_count:,} missing")
-        if counts.null_count or counts.type != pa.int64() or (counts.to_numpy() < 0).any():
-            raise ValueError("answers must be whole numbers of at least 0")
+        for counts in map(table.column, names):
+            if counts.null_count or counts.type != pa.int64() or (counts.to_numpy() < 0).any():
+                raise ValueError("answers must be whole numbers of at least 0")
     except (pa.ArrowException, OSError, KeyError, ValueError) as error:
         raise FormatError("scale.file-unreadable", path=path, reason=one_line(error)) from None
     return table

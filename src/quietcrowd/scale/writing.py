@@ -14,9 +14,9 @@ from quietcrowd.answers import DroppedRows
 from quietcrowd.domains import Domain, NumericDomain
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.frames import offsets_of
-from quietcrowd.inference.partition import hash_ids
+from quietcrowd.inference.partition import counts_per_part, hash_ids
 from quietcrowd.mechanisms.mechanism import Mechanism
-from quietcrowd.report_domains import OrNull
+from quietcrowd.report_domains import OneOf, OrNull
 from quietcrowd.scale.partition_files import PartitionRecord, write_partition
 from quietcrowd.scale.store import Store
 
@@ -28,6 +28,7 @@ class SortedPartition:
     record: PartitionRecord
     reports_per_worker: npt.NDArray[np.int64]
     answers_per_worker: npt.NDArray[np.int64]
+    answers_per_part: npt.NDArray[np.int64] | None
     longest_task: int
     ends: tuple[float, ...]
     dropped: DroppedRows
@@ -64,10 +65,16 @@ def write_sorted(
     ends: list[float] = []
     if isinstance(domain, NumericDomain) and len(values):
         ends = domain.numbers(np.array([values.min(), values.max()])).tolist()
+    if isinstance(domain, OneOf) and domain.is_numeric and len(values):
+        numbers = domain.numbers(values)
+        ends = [float(numbers.min()), float(numbers.max())]
     return SortedPartition(
         record=write_partition(folder, tasks, arrays),
         reports_per_worker=reports_per_worker,
         answers_per_worker=np.bincount(worker_codes, minlength=workers),
+        answers_per_part=counts_per_part(domain, worker_codes, columns["label"], workers)
+        if isinstance(domain, OneOf)
+        else None,
         longest_task=int(np.diff(offsets).max(initial=0)),
         ends=tuple(ends),
         dropped=DroppedRows(duplicates=repeated, null_reports=null_reports),
@@ -101,6 +108,7 @@ def whole_store(
     records, longest, low, high = [], 0, math.inf, -math.inf
     duplicates = null_reports = 0
     reports, answers = np.zeros((2, len(workers)), np.int64)
+    per_part: Any = None
     for one in partitions:
         records.append(one.record)
         longest = max(longest, one.longest_task)
@@ -109,6 +117,8 @@ def whole_store(
         null_reports += one.dropped.null_reports
         reports += one.reports_per_worker
         answers += one.answers_per_worker
+        if one.answers_per_part is not None:
+            per_part = one.answers_per_part + (0 if per_part is None else per_part)
     numbers = low <= high
     store = Store(
         folder=folder,
@@ -124,6 +134,7 @@ def whole_store(
         ),
         workers=workers,
         answers_per_worker=answers,
+        answers_per_part=per_part,
     )
     if mechanism is not None:
         mechanism.check_complete(workers, reports, store.tasks)

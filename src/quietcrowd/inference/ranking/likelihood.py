@@ -40,7 +40,7 @@ from quietcrowd.frames import (
 from quietcrowd.intake import Intake, distinct
 from quietcrowd.mechanisms.channels.base import Channel
 from quietcrowd.mechanisms.mechanism import LEAST_LOSS, Mechanism, Reports
-from quietcrowd.mechanisms.report_frames import known_hashes
+from quietcrowd.mechanisms.report_frames import known_hashes, mechanisms_by_hash
 from quietcrowd.validation import check_choice
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -267,7 +267,7 @@ def _without_hashes(frame: Any, mechanism: Any) -> Any:
     """Return a frame of reports as one of answers; raise if another mechanism randomized it."""
     native = as_frame(unmarked(frame))
     if isinstance(mechanism, Mechanism) and holds_reports(native):
-        known_hashes(native, {mechanism.short_hash: mechanism})
+        known_hashes(native, mechanisms_by_hash([mechanism]))
     return native.drop(MECHANISM, strict=False).to_native()
 
 
