@@ -276,3 +276,21 @@ def test_what_the_loop_climbs_never_falls(method):
     assert len(more.history) > 3
     step = 2.0**-24 / len(crowd.answers)  # in which GTM adds up the evidence of a task
     assert np.diff(more.history).min() > -len(new.tasks) * step
+
+
+@pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning")
+@pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.NoSignalWarning")
+def test_noise_may_exceed_the_numbers_of_a_few_earlier_tasks():
+    """The largest of 1,100 reports exceeds that of 100 by a tenth of the range, in most draws."""
+    domain, rng = qc.Interval(low=0, high=10), np.random.default_rng(1)
+    rows = [(task, worker, rng.uniform(4, 6)) for task in range(60) for worker in range(20)]
+    frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
+    noisy = qc.LaplaceMechanism(domain=domain, epsilon=1.0, fill=None)
+    few, many = (
+        noisy.simulate(Answers.from_frame(some, domain), random_state=1)
+        for some in (frame[frame["task"] < 5], frame[frame["task"] >= 5])
+    )
+    estimate = qc.NoiseAware().fit(few)
+    found = qc.NoiseAware().extend(estimate, many)
+    assert found.summary.extent > 1.1 * estimate.summary.extent
+    assert found.truths["truth"].between(0, 10).all()

@@ -244,3 +244,45 @@ def test_labels_and_numbers_or_other_grids_are_not_read_together(other):
     first = qc.LaplaceMechanism(domain=domain, epsilon=1.0, fill=None)
     with pytest.raises(AnswerError, match="cannot read these reports together: LaplaceMechanism"):
         qc.NoiseAware().fit(number_parts(frame, first, other, domain=domain))
+
+
+@pytest.mark.parametrize("kind", ["labels", "numbers"])
+def test_rounds_of_a_mixture(kind):
+    """In one round no worker uses the second mechanism; an estimate of few reports goes on."""
+    rng = np.random.default_rng(2)
+    sizes, accuracy = rng.choice([0.4, 2.0], 100), rng.uniform(0.5, 0.95, 100)
+    menu = (LOW, HIGH) if kind == "labels" else (laplace(1.0), laplace(4.0))
+    truths = rng.integers(3, size=60) if kind == "labels" else rng.uniform(3, 7, 60)
+    method, estimate, errors = qc.NoiseAware(over_time="follow"), None, []
+    for number in range(4):
+        tasks, workers = (
+            np.repeat(np.arange(60), 5),
+            rng.permuted(np.tile(np.arange(100), (60, 1)), axis=1)[:, :5].ravel(),
+        )
+        if kind == "labels":
+            right = rng.random(300) < accuracy[workers]
+            wrong = (truths[tasks] + rng.integers(1, 3, 300)) % 3
+            labels = np.array(DOMAIN.labels)[np.where(right, truths[tasks], wrong)]
+        else:
+            truths = np.clip(truths + rng.normal(0, 0.1, 60), 0, 10)
+            labels = np.clip(truths[tasks] + rng.normal(0, sizes[workers]), 0, 10)
+        frame = pd.DataFrame({"task": tasks, "worker": workers, "label": labels})
+        high = (frame["worker"] < 50) & (number != 1)
+        given = qc.join_reports(
+            *(
+                mechanism.simulate(
+                    qc.Answers.from_frame(frame[some], mechanism.domain), random_state=number
+                )
+                for mechanism, some in zip(menu, (~high, high), strict=True)
+                if some.any()
+            ),
+            mechanisms=menu,
+        )
+        if estimate is None:
+            estimate = method.fit(given, round=1)
+        else:
+            estimate = method.extend(estimate, given, round=number + 1)
+        found = estimate.truths.set_index("task")["truth"].sort_index().to_numpy()
+        wrong = found != np.array(DOMAIN.labels)[truths] if kind == "labels" else found - truths
+        errors.append(np.abs(wrong).mean())
+    assert errors[-1] < errors[0]

@@ -103,8 +103,12 @@ class NumberModel(BinModel, LearningModel[Any, NumberState, NumberTally]):
 
     @override
     def extend_tally(self, tally: NumberTally, extension: Extension) -> NumberTally:
-        """Return the tally for all workers; new numbers must not be far beyond the earlier ones."""
-        if extension.stretch < 1.0 / MOST_GROWTH:
+        """Return the tally for all workers.
+
+        New non-private numbers must not be far beyond the earlier ones. Noise may be, since the
+        public grid has the range of the bins.
+        """
+        if self.grid is None and extension.stretch < 1.0 / MOST_GROWTH:
             new = self.summary
             raise ParameterError("inference.numbers-beyond-range", low=new.low, high=new.high)
         return super().extend_tally(tally, extension)
