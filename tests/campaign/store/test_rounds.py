@@ -3,8 +3,10 @@
 import pytest
 from tests.campaign.clocks import HOUR, ROUNDS, Clock
 from tests.campaign.people import YES_NO, Running, check_problem, new_desk
+from tests.campaign.promises import PROMISES
 
 from quietcrowd.campaign.server.settings import Settings
+from quietcrowd.campaign.store import choices
 
 MENU = [
     {"total_epsilon": 8.0, "share": 0.3},
@@ -199,3 +201,78 @@ def test_what_prevents_rounds(desk, members, field):
     desk.import_csv(draft, "question\nIs it?\n").raise_for_status()
     found = desk.client.get(f"/campaigns/{draft}/readiness").json()["problems"]
     assert [one["field"] for one in found] == [field]
+
+
+@pytest.mark.grid
+@pytest.mark.parametrize("used", [True, False])
+def test_who_replaces_another_keeps_the_slot_and_begins_with_a_later_round(
+    desk, clock, monkeypatch, used
+):
+    monkeypatch.setattr(choices, "randbelow", lambda _: 1)
+    one = rounds(desk, rounds={**ROUNDS, "window": 2, "step": 2}, join_mode="invite")
+    [invite] = desk.invite(one)
+    clock.to(1)
+    if used:
+        first = joined(desk, one, invite=invite, choice=1, slot=1)
+        send(first, 1)[0].raise_for_status()
+    url = f"/campaigns/{one}/invites/replace"
+    [new] = desk.client.post(url, json={"invite": invite}).raise_for_status().json()["invites"]
+    worker = joined(desk, one, invite=new, choice=0, slot=0)
+    assert desk.join(worker, new, choice=0, slot=0).status_code == 200
+    record = me(worker)
+    assert [record[name] for name in ("choice", "slot", "after", "rounds")] == [0, 1, 1, [1]]
+    check_problem(send(worker, 1)[0], 409, "round-not-open")
+    clock.to(3)
+    assert send(worker, 3)[0].json()["accepted"] == 2
+
+
+def test_who_goes_on_elsewhere_keeps_choice_and_slot(desk):
+    one = rounds(desk, rounds={**ROUNDS, "window": 2, "step": 2}, join_mode="invite")
+    [invite] = desk.invite(one)
+    code = 16 * "7"
+    worker = desk.guest(one)
+    desk.join(worker, invite, code=code, choice=1, slot=1).raise_for_status()
+    elsewhere = desk.guest(one)
+    answer = desk.join(elsewhere, invite, code=code, continues=True, choice=0, slot=0)
+    assert [answer.json()[name] for name in ("choice", "slot", "after")] == [1, 1, None]
+    again = desk.join(elsewhere, invite, code=code, continues=True)
+    assert (again.status_code, again.json()["choice"]) == (200, 1)
+
+
+def test_reports_that_need_a_round_and_others_are_told_apart(desk, clock):
+    worker = joined(desk, desk.campaign(join_mode="open"))
+    clock.to(0)
+    check_problem(send(worker, 0)[0], 422, "validation")
+
+
+def test_a_draft_can_lose_its_menu_and_its_rounds(desk):
+    made = desk.draft(domain=YES_NO.to_dict(), menu=MENU, rounds=ROUNDS, at_least=2)
+    url, tag = f"/campaigns/{made['id']}", '"1"'
+    change = {"menu": MENU[::-1], "expected": {"error": 0.1, "guess": 0.5}}
+    answer = desk.client.patch(url, json=change, headers={"If-Match": tag})
+    assert answer.raise_for_status().json()["expected"] == {"error": 0.1, "guess": 0.5}
+    bare = {"menu": None, "rounds": None, "total_epsilon": 3.0}
+    answer = desk.client.patch(url, json=bare, headers={"If-Match": answer.headers["ETag"]})
+    document = answer.raise_for_status().json()
+    assert (document["menu"], document["rounds"], document["expected"]) == (None, None, None)
+    assert document["total_epsilon"] == 3.0
+
+
+@pytest.mark.parametrize(
+    ("members", "place"),
+    [
+        ({"menu": [{"share": 1.0}, *MENU]}, "/menu"),
+        ({"menu": [{**MENU[0], "share": 0.5}, MENU[1]]}, "/menu"),
+        ({"menu": MENU, "total_epsilon": 1.0}, "/total_epsilon"),
+        ({"menu": MENU, "allotment": "suggested", "answers_per_participant": 1}, "/allotment"),
+        ({"expected": {"error": 0.1, "guess": 0.5}}, "/expected"),
+        ({"rounds": {**ROUNDS, "keep": 33}}, "/rounds"),
+        ({"rounds": {**ROUNDS, "window": 3, "step": 2}}, "/rounds"),
+        ({"rounds": {**ROUNDS, "count": None}}, "/rounds"),
+        ({"rounds": {**ROUNDS, "first": "soon"}}, "/rounds"),
+    ],
+)
+def test_what_no_menu_and_no_rounds_can_be(desk, members, place):
+    body = {"title": "Birds", "domain": YES_NO.to_dict(), **PROMISES, **members}
+    document = check_problem(desk.client.post("/campaigns", json=body), 422, "validation")
+    assert document["errors"][0]["pointer"] == place

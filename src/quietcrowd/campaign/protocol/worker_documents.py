@@ -72,7 +72,10 @@ class Participation(BaseModel):
     after: int | None = Field(
         description="Rounds up to this one are over for the worker: the invite replaced another."
     )
-    rounds: list[int] = Field(description="Rounds with stored reports of the worker, ascending.")
+    rounds: list[int] = Field(
+        description="Rounds with stored reports of the worker, and the worker's up to `after`, "
+        "ascending: no more reports are accepted in these."
+    )
 
 
 class TaskForParticipant(BaseModel):

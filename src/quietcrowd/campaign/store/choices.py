@@ -71,6 +71,14 @@ def require_same(person: Any, request: JoinRequest) -> None:
         raise ProblemError("choice-fixed", "Withdraw, or go on with the earlier choice.")
 
 
+def rounds_over(config: str, person: Any) -> list[int]:
+    """Return the rounds that were a worker's, had the invite not replaced another in between."""
+    rounds = choices_in(config).rounds
+    if rounds is None or person.after is None:
+        return []
+    return [at for at in range(person.after + 1) if rounds.is_own(at, person.slot)]
+
+
 def next_rounds(campaign: Any, slot: int | None, now: float) -> dict[str, int | None]:
     """Return the slot of a replaced invite, sampled unless one is bound, and the last round begun.
 

@@ -26,6 +26,7 @@ from quietcrowd.campaign.server.service import Credential, ServiceOf
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.allotments import allotted_tasks
 from quietcrowd.campaign.store.campaigns import read_tasks
+from quietcrowd.campaign.store.choices import rounds_over
 from quietcrowd.campaign.store.intake import WorkerUpload
 from quietcrowd.campaign.store.participants import (
     erase_participant,
@@ -123,9 +124,10 @@ def join_campaign(
 
 def _participation(connection: Connection, credential: str) -> Participation:
     person = find_participant(connection, credential)
-    state = connection.scalar(
-        select(tables.campaign.c.state).where(tables.campaign.c.id == person.campaign_id)
-    )
+    campaign = tables.campaign.c
+    row = connection.execute(
+        select(campaign.state, campaign.config).where(campaign.id == person.campaign_id)
+    ).one()
     reports = [
         connection.scalar(
             select(func.count()).where(
@@ -144,12 +146,12 @@ def _participation(connection: Connection, credential: str) -> Participation:
     return Participation.model_validate(
         {
             "campaign": person.campaign_id.hex(),
-            "state": state,
+            "state": row.state,
             "pseudonym": person.pseudonym,
             "consent_hash": person.consent_hash.hex(),
             "reports": sum(filter(None, reports)),
             **{name: getattr(person, name) for name in ("choice", "slot", "after")},
-            "rounds": list(rounds),
+            "rounds": sorted({*rounds, *rounds_over(row.config, person)}),
         }
     )
 
