@@ -17,9 +17,16 @@ from quietcrowd.mechanisms.mixture import Mixture
 from quietcrowd.mechanisms.randomness import RandomState, generator_of, seed_of
 from quietcrowd.planning.campaign_plan import PlanRow
 from quietcrowd.planning.crowd_assumption import CrowdAssumption
-from quietcrowd.planning.planner import PlannedCell, assumed, rows_of, sizes_of, usual_draws
+from quietcrowd.planning.planner import (
+    PlannedCell,
+    assumed,
+    exact_losses,
+    rows_of,
+    sizes_of,
+    usual_draws,
+)
 from quietcrowd.planning.simulation import simulate_size
-from quietcrowd.survey.precision import half_width
+from quietcrowd.survey.precision import estimates_shares, half_width
 
 
 def _check_shares(chosen: Choices, _: Any, shares: tuple[float, ...]) -> None:
@@ -113,4 +120,28 @@ def expected_half_width(
     widths = [half_width(one, people) for one in chosen.mechanisms]
     return math.sqrt(
         sum(share * width**2 for share, width in zip(chosen.shares, widths, strict=True))
+    )
+
+
+def expected_of_survey(
+    mechanisms: Sequence[Mechanism],
+    shares: Sequence[float],
+    *,
+    tasks: int,
+    workers: int,
+    answers: int | None = None,
+    quality: object = None,  # noqa: ARG001
+) -> PlanRow:
+    """Return the precision of a survey; its parameters are those of `expected_error`."""
+    [size] = sizes_of(tasks, [workers], answers, None)
+    mixture = Mixture.of(mechanisms)
+    kind = "share" if all(estimates_shares(one) for one in mechanisms) else "mean"
+    width = expected_half_width(mechanisms, shares, size.per_task)
+    domain: Any = mixture.domain
+    return PlanRow(
+        mechanism=" or ".join(one.name for one in mechanisms),
+        **exact_losses(mixture, size),
+        **{"workers": workers, "tasks": tasks, "answers": size.answers, "score": kind},
+        **{"error": width, "standard_error": 0.0, "low": width, "high": width},
+        constant=0.5 if kind == "share" else (domain.high - domain.low) / 2,
     )

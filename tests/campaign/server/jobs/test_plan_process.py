@@ -10,7 +10,7 @@ from quietcrowd.campaign.server.jobs import plan_process
 from quietcrowd.campaign.server.jobs.plan_process import RejectedOrderError, planned
 from quietcrowd.campaign.terms.chosen_mechanism import LABELS, NUMBERS
 from quietcrowd.mechanisms import Mechanism
-from quietcrowd.planning import plan
+from quietcrowd.planning import expected_error, plan
 
 pytestmark = [
     pytest.mark.slow,
@@ -24,6 +24,7 @@ ORDER = {
     "answers": [8],
     "total_epsilon": [8],
 }
+YES_NO = qc.Categorical(["no", "yes"])
 NUMERIC = {**ORDER, "labels": None, "between": [0, 10]}
 
 
@@ -164,3 +165,44 @@ def test_the_process_answers_each_line_with_a_line(monkeypatch, capsys):
     assert refused["refused"][0] == "/workers"
     assert failed == {"failed": "JSONDecodeError"}
     assert len(done["plan"]["rows"]) == 2
+
+
+MENU = {
+    **{"menu": [{"total_epsilon": 8, "share": 0.7}, {"total_epsilon": 32, "share": 0.3}]},
+    "total_epsilon": None,
+}
+
+
+def test_a_menu_has_a_row_per_size():
+    found = PlanDocument.model_validate(planned(ordered(workers=[10, 40], **MENU)))
+    mechanisms = [qc.RandomizedResponse(domain=YES_NO, epsilon=epsilon) for epsilon in (1, 4)]
+    same = expected_error(mechanisms, [0.7, 0.3], tasks=40, workers=40, answers=8)
+    assert [row.workers for row in found.rows] == [10, 40]
+    assert found.rows[1].error == pytest.approx(same.error, abs=1e-6)
+    assert found.rows[1].total_epsilon == pytest.approx(32, rel=1e-6)
+    assert "a total of at most ε = 32 per person" in found.rows[1].verdict
+
+
+@pytest.mark.parametrize("kind", [{}, {"labels": None, "between": [0, 10]}])
+def test_a_survey_of_a_menu_lies_between_those_of_its_entries(kind):
+    def width(**changes):
+        [row] = planned(ordered(goal="shares", **kind, **changes))["rows"]
+        return row["error"]
+
+    alone = [width(total_epsilon=[total]) for total in (8, 32)]
+    assert alone[0] > width(**MENU) > alone[1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "pointer"),
+    [
+        ({"total_epsilon": [8]}, "/total_epsilon"),
+        ({"mechanisms": ["optimal"]}, "/mechanisms"),
+        ({"least": "people"}, "/least"),
+        ({"menu": [{"total_epsilon": 8, "share": 0.7}] * 2}, "/menu"),
+    ],
+)
+def test_what_does_not_fit_a_menu_is_refused(changes, pointer):
+    with pytest.raises(RejectedOrderError) as caught:
+        planned(ordered(**{**MENU, **changes}))
+    assert caught.value.pointer == pointer

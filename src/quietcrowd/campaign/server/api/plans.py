@@ -57,6 +57,13 @@ class CrowdOrder(Request):
     )
 
 
+class PlannedLevel(Request):
+    """An entry of a menu."""
+
+    total_epsilon: Number
+    share: Number = Field(description="Share of the workers who choose it; together 1.")
+
+
 class PlanOrder(Request):
     """An order for a plan. One of labels, levels and between defines the possible answers."""
 
@@ -89,6 +96,12 @@ class PlanOrder(Request):
     )
     epsilon: Losses | None = Field(
         default=None, description="Losses of one answer, instead of `total_epsilon`."
+    )
+    menu: Annotated[list[PlannedLevel], Field(min_length=2, max_length=8)] | None = Field(
+        default=None,
+        description="Instead of `total_epsilon`, `epsilon`, `mechanisms` and `least`: each worker "
+        "chooses one entry, independently of answers and accuracy. Losses of a row are the largest "
+        "of any entry.",
     )
     target: Number | None = Field(default=None, description="Target of the expected error.")
     least: Least | None = Field(

@@ -13,14 +13,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from quietcrowd.accounting.equal_loss import Maker, usual_makers
+from quietcrowd.accounting.equal_loss import Maker, mechanism_within, usual_makers
 from quietcrowd.campaign.terms.advice import to_requester
 from quietcrowd.domains import Categorical, Domain, Interval, Ordinal
 from quietcrowd.exceptions import ParameterError, QuietcrowdError, QuietcrowdWarning
 from quietcrowd.planning import CampaignPlan, CrowdAssumption, CrowdSize, PlanRow, PublicFacts, plan
 from quietcrowd.planning.case import Case, best_questions, case_of, fewest_people, least_total
 from quietcrowd.planning.crowd_assumption import assumption_for
-from quietcrowd.planning.planner import known_makers
+from quietcrowd.planning.menu_error import expected_error, expected_of_survey
+from quietcrowd.planning.planner import known_makers, usual_draws
 from quietcrowd.planning.simulation import simulated_size
 from quietcrowd.planning.survey_case import ASSUMED, survey_cases, survey_plan
 from quietcrowd.validation import check_real
@@ -73,6 +74,8 @@ def planned(order: Mapping[str, Any]) -> dict[str, Any]:
             for answers in dict.fromkeys(each)
             for people in dict.fromkeys(workers)
         ]
+    if order["menu"] is not None:
+        return _of_menu(order, assumption, sizes)
     makers = _makers(domain, order["mechanisms"])
     _check_losses(domain, order)
     if order["target"] is not None:
@@ -102,6 +105,47 @@ def planned(order: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _SINGLE = ("workers", "answers", "mechanisms", "total_epsilon", "epsilon")
+
+
+def _of_menu(
+    order: Mapping[str, Any], assumption: CrowdAssumption, sizes: Sequence[CrowdSize]
+) -> dict[str, Any]:
+    """Return a plan with a row per size, if each worker chooses an entry of a menu."""
+    for name in ("total_epsilon", "epsilon", "mechanisms", "least"):
+        if order[name] is not None:
+            raise RejectedOrderError(f"/{name}", "use it or menu, not both")
+    is_survey = order["goal"] == "shares"
+    if not is_survey:
+        _require_bounded(assumption, sizes, 1)
+    totals, shares = (
+        [entry[name] for entry in order["menu"]] for name in ("total_epsilon", "share")
+    )
+    [maker] = usual_makers(assumption.domain).values()
+    rows = []
+    with _about("/menu"):
+        for size in sizes:
+            counts = {"tasks": size.tasks, "answers": size.answers}
+            mechanisms = [
+                mechanism_within(maker, assumption.domain, total, "worker", **counts)
+                for total in totals
+            ]
+            expected = expected_of_survey if is_survey else expected_error
+            rows.append(
+                expected(mechanisms, shares, workers=size.workers, quality=assumption, **counts)
+            )
+    found = CampaignPlan(
+        rows=tuple(rows),
+        tasks=order["tasks"],
+        score=rows[0].score,
+        assumed=ASSUMED if is_survey else assumption.sentence(),
+        floor=0.0,
+        target=order["target"],
+        draws=0 if is_survey else usual_draws(assumption.domain, order["tasks"]),
+    )
+    document = _document(found)
+    for row in document["rows"]:
+        row["verdict"] = row["verdict"].replace(" total of ε", " total of at most ε")
+    return document
 
 
 def _check_losses(domain: Domain, order: Mapping[str, Any]) -> None:
