@@ -12,6 +12,7 @@ import { often, roundsInWords } from "./rounds.js";
 const STEP_OF = {
   ...{ title: "questions", goal: "questions", tasks: "questions", domain: "questions", images: "questions" },
   ...{ total_epsilon: "people", answers_per_participant: "people", allotment: "people", mechanism_name: "people" },
+  ...{ menu: "people", rounds: "people" },
 };
 const NAMES = { requester: "who asks", purpose: "what for" };
 
@@ -72,16 +73,13 @@ function rowsOf(app) {
   const { total_epsilon: total, domain, mechanism, menu, rounds } = campaign;
   const results = goal === "shares" ? "shares" : "truths";
   const one = [`Total loss ε = ${loss(total)}`, `from 50 % sure to ${campaign.protection}`, "people"];
-  const again = [
-    ["Asked", often(campaign), "people"],
-    ["In rounds", roundsInWords(campaign, expectedPeople(app)), "people"],
-  ];
   return [
     ["Title", campaign.title, "questions"],
     [counted(campaign.tasks, "question"), `${answersOf(domain, mechanism.option_counts)}; the results are ${results}`, "questions"],
     ["A person is asked", asked(campaign), "people"],
     menu === null ? one : ["Levels of privacy", levelsInWords(campaign), "people"],
-    ...(rounds === null ? [] : again),
+    ["Asked", often(campaign), "people"],
+    ...(rounds === null ? [] : [["In rounds", roundsInWords(campaign, expectedPeople(app)), "people"]]),
     ["Closes", closing(campaign), "asker"],
     ["You see the reports of", together(campaign), "asker"],
     ["Data of people", `deleted ${counted(campaign.retention_days, "day")} after closing`, "asker"],

@@ -16,10 +16,11 @@ export function downloadButtons(app, goal, series = null) {
   const found = goal === "shares" ? [SHARES] : [TRUTHS, RESULTS];
   const files = app.api.showsWorkers ? [...found, ...REPORTS] : found;
   return files.map(({ words, path, file, ...needs }) => {
-    const isOfRound = () => needs.needsResults && typeof series?.round === "number";
-    const at = () => (isOfRound() ? `${path}${path.includes("?") ? "&" : "?"}round=${series.round}` : path);
-    const name = () => (isOfRound() ? file.replace(".", `-${series.hour}.`) : file);
-    const click = () => app.attempt(() => download(app.api, at(), name()));
+    const click = () => {
+      const round = needs.needsResults ? (series?.round ?? null) : null;
+      const [at, name] = [`${path}${path.includes("?") ? "&" : "?"}round=${round}`, file.replace(".", `-${series?.hour}.`)];
+      app.attempt(() => download(app.api, ...(round === null ? [path, file] : [at, name])));
+    };
     const made = element("button", { type: "button", click }, words);
     return Object.assign(made, { needs });
   });

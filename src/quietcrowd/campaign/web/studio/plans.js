@@ -73,14 +73,11 @@ export class Plans {
 
   async #plan(order, signal) {
     const text = JSON.stringify(order);
-    const [slots, parts] = this.#divided;
     if (!this.#known.has(text)) {
       this.#known.set(text, await this.#app.requester.post("plans", order, { signal }));
     }
-    const plan = this.#known.get(text);
-    const rows = plan.rows.map(({ workers, total_epsilon: total, ...rest }) => {
-      return { ...rest, workers: slots * workers, total_epsilon: parts * total };
-    });
-    return { ...plan, rows };
+    const [plan, [slots, parts]] = [this.#known.get(text), this.#divided];
+    const whole = (row) => ({ ...row, workers: slots * row.workers, total_epsilon: parts * row.total_epsilon });
+    return { ...plan, rows: plan.rows.map(whole) };
   }
 }

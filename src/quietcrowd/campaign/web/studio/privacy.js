@@ -37,13 +37,10 @@ function factsOf(campaign, guarantee) {
     ["Total loss of a person who gives all answers, ε", `${loss(total)}: from 50 % sure to ${campaign.protection}`],
     ["Loss of one answer, ε", loss(answer)],
   ];
-  const again = [
-    ["Asked", often(campaign)],
-    ["Total loss of a person, ε", `${loss(losses?.window)} in any ${count(rounds?.window ?? 1)} rounds in a row, ${loss(losses?.campaign)} in all`],
-  ];
   return [
     ...(menu === null ? one : [["Levels of privacy", levelsInWords(campaign)]]),
-    ...(rounds === null ? [] : again),
+    ["Asked", often(campaign)],
+    ...(rounds === null ? [] : [["Total loss in rounds, ε", `${loss(losses.window)} in any ${count(rounds.window)} in a row, ${loss(losses.campaign)} in all`]]),
     ["How answers are randomized", `${campaign.why} Experts call it ${campaign.mechanism.mechanism}.`],
     ["Which questions a person answered", guarantee.participation_protected ? "protected like answers" : "not protected"],
     ["You see the reports of", together(campaign)],

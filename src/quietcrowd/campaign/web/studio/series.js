@@ -8,10 +8,8 @@ import { moment } from "./rounds.js";
 
 const NINE_IN_TEN = 1.645; // standard errors
 const MOST = 1_000; // questions to choose from
-const WANTED = 4; // steps of the axis
-const NARROW = 110;
-const DIGITS = 3;
-const NEAR = 1e-9;
+const [WANTED, NARROW] = [4, 110]; // steps of an axis, and pixels between labels of the other
+const [DIGITS, NEAR] = [3, 1e-9];
 const ABOUT = {
   label: "Larger points are surer.",
   number: "The band is meant to contain 9 of 10 truths.",
@@ -106,15 +104,13 @@ export class Series {
     const [points, { rounds }] = [this.#points(), this.#app.campaign];
     const at = this.#rounds[this.#place];
     byId("series-card").hidden = this.#rounds.length === 0;
-    say(byId("series-none"), this.#rounds.length ? "" : this.#none(rounds));
     byId("series-none").hidden = this.#rounds.length > 0;
     if (at === undefined) {
       return;
     }
-    const point = points.find(({ round }) => round === at.round);
-    const when = moment(at.begins, rounds);
+    const words = points.find(({ round }) => round === at.round)?.words ?? "no result";
     const people = `${countedPeople(at.participants)}, ${counted(at.reports, "report")}`;
-    const told = `${when}: ${point?.words ?? "no result"} (${people} to all questions)`;
+    const told = `${moment(at.begins, rounds)}: ${words} (${people} to all questions)`;
     const slider = byId("series-round");
     slider.max = String(this.#rounds.length - 1);
     slider.value = String(this.#place);
@@ -124,11 +120,6 @@ export class Series {
     const body = points.map((one) => tableRow(moment(one.begins, rounds), [one.words, count(one.reports)]));
     byId("series-body").replaceChildren(...body.reverse());
     byId("series-chart").replaceChildren(...(points.length ? chart(points, at.round, rounds) : []));
-  }
-
-  #none(rounds) {
-    const { at_least: least } = this.#app.campaign;
-    return `No round is shown yet. The first begins on ${moment(rounds.first, rounds)}; a round is shown some time after its end, once ${countedPeople(least)} have answered.`;
   }
 
   #save() {

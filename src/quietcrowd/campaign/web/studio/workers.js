@@ -11,12 +11,8 @@ const qualityOf = ({ accuracy, weight, quality = null }) => accuracy ?? weight ?
 const isExcluded = ({ reports }) => reports === null;
 const REMARKS = { "to-be-excluded": " (to be excluded)", "to-be-included": " (to be included)" };
 
-const LEVEL = {
-  name: "Level",
-  numeric: true,
-  value: ({ choice = null }) => choice,
-  text: ({ choice = null }) => (choice === null ? "" : String(choice + 1)),
-};
+const levelOf = ({ choice = null }) => (choice === null ? "" : String(choice + 1));
+const LEVEL = { name: "Level", numeric: true, value: levelOf, text: levelOf };
 
 /** People by pseudonym; each can be excluded from results, and included again. */
 export class Workers {
@@ -48,7 +44,6 @@ export class Workers {
     const best = workers.reduce((most, worker) => Math.max(most, qualityOf(worker) ?? 0), 0);
     const whole = numbers ? best || 1 : 1;
     const given = (text) => (worker) => (isExcluded(worker) ? "" : text(worker));
-    const isChosen = this.#app.campaign.menu !== null;
     const isOut = ({ worker }) => ["excluded", "to-be-excluded"].includes(this.#states.get(worker));
     const change = async ({ worker }) => {
       (await setExcluded(this.#app, worker, !isOut({ worker }))) && (await this.show(results, loaded));
@@ -62,7 +57,7 @@ export class Workers {
         text: given((worker) => percent(qualityOf(worker)) + interval(worker)),
         share: (worker) => (qualityOf(worker) === null ? null : qualityOf(worker) / whole),
       },
-      ...(isChosen ? [LEVEL] : []),
+      ...(this.#app.campaign.menu === null ? [] : [LEVEL]),
       {
         name: "Reports",
         numeric: true,
