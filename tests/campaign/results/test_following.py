@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from tests.campaign.clocks import ROUNDS
 from tests.campaign.store.test_rounds import (
@@ -17,6 +18,7 @@ from tests.campaign.store.test_rounds import (
 import quietcrowd as qc
 from quietcrowd.campaign.results.inference_process import Inferrer
 from quietcrowd.mechanisms import Mechanism
+from quietcrowd.mechanisms.report_frames import reports_from_frame
 
 __all__ = ["clock", "desk"]
 
@@ -186,3 +188,40 @@ def test_withdrawal_equals_never_having_joined(desk, clock):
     smoothed = follow(sent)
     for number in range(5):
         check_equal(truths(desk, one, round=number), smoothed[smoothed["round"] == number])
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv", "arrow"])
+def test_exported_reports_name_their_mechanism_and_round(desk, clock, tmp_path, kind):
+    rng = np.random.default_rng(4)
+    one = campaign(desk, tasks=TASKS, menu=MENU, rounds=ROUNDS)
+    people = [joined(desk, one, choice=place % 2, slot=0) for place in range(6)]
+    sent = {number: play(desk, clock, number, people[: 4 + number], rng) for number in range(2)}
+    clock.to(2)
+    keep(desk)
+    desk.client.post(f"/campaigns/{one}/close").raise_for_status()
+    url, file = f"/campaigns/{one}/reports", tmp_path / f"reports.{kind}"
+    file.write_bytes(desk.client.get(url, params={"format": kind}).content)
+    note = desk.client.get(url, params={"format": "mechanism"}).json()
+    mixture = Mechanism.from_dict(note["mechanism"])
+    if kind == "arrow":
+        frame = pa.ipc.open_stream(file.read_bytes()).read_all().to_pandas()
+    else:
+        frame = pd.read_csv(file) if kind == "csv" else pd.read_json(file, lines=True)[1:]
+    for number, reports in sent.items():
+        rows = frame[frame["round"] == number]
+        found = reports_from_frame(rows, [mixture])
+        joint = qc.join_reports(*reports.values())
+        assert found.to_frame().equals(joint.to_frame())
+
+
+def test_a_file_of_reports_by_a_menu_is_read_as_it_was_sent(desk, tmp_path):
+    rng = np.random.default_rng(5)
+    one = campaign(desk, tasks=TASKS, menu=MENU)
+    sent = [
+        report(joined(desk, one, choice=place % 2), answers)
+        for place, answers in enumerate(crowd(rng, 4))
+    ]
+    desk.client.post(f"/campaigns/{one}/close").raise_for_status()
+    file = tmp_path / "reports.jsonl"
+    file.write_bytes(desk.client.get(f"/campaigns/{one}/reports").content)
+    assert qc.read_reports(file).to_frame().equals(qc.join_reports(*sent).to_frame())

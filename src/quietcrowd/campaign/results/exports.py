@@ -4,31 +4,39 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from attrs import frozen
 from sqlalchemy import select
 
-from quietcrowd.campaign.results.report_blocks import ReportBlocks, marks_reports
+from quietcrowd.campaign.results.report_blocks import (
+    ReportBlocks,
+    marks_reports,
+    some_sent_again,
+)
 from quietcrowd.campaign.results.reports import copies_of
 from quietcrowd.campaign.results.shown import ShownResults
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.task_options import mechanism_of_tasks
 from quietcrowd.campaign.terms.channels import parse_mechanism
-from quietcrowd.campaign.terms.near_copies import sent_again
 from quietcrowd.formats.csv import guard_cell
 from quietcrowd.formats.parquet import arrow_stream
 from quietcrowd.formats.platforms.label_studio import task_document
 from quietcrowd.formats.reports import report_note
+from quietcrowd.frames import MECHANISM
 from quietcrowd.mechanisms import Mechanism
+from quietcrowd.mechanisms.mixture import Mixture
 from quietcrowd.mechanisms.sent_again import MARKS
+from quietcrowd.report_domains import OneOf
 
 _TASKS = 500  # tasks read per query
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, slots=False)
 class ReportExport:
     """Reports of a campaign that its requester may see, in the order of random ids."""
 
@@ -46,15 +54,25 @@ class ReportExport:
             names = connection.scalars(
                 select(tables.task.c.name).where(tables.task.c.campaign_id == self.campaign.id)
             ).all()
-            again = sent_again(self.mechanism)
-            mechanism = mechanism_of_tasks(connection, self.campaign.id, self.mechanism)
+            again = some_sent_again(self.mechanism)
             copies = copies_of(connection, self.campaign.id) if again else {}
-        return report_note(mechanism, simulated=False, tasks=sorted(names), copies=copies)
+        return report_note(self.described, simulated=False, tasks=sorted(names), copies=copies)
+
+    @cached_property
+    def described(self) -> Mechanism:
+        """Mechanism with the options of each task, if they list their own."""
+        with self.database.read() as connection:
+            return mechanism_of_tasks(connection, self.campaign.id, self.mechanism)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Columns of the mechanism, and marks if devices mark reports."""
-        return (*self.mechanism.columns, *(MARKS if marks_reports(self.campaign) else ()))
+        """Columns of the mechanism, marks if devices mark reports, the round and the mechanism.
+
+        A round is that under which a report was shown. A campaign without rounds has no column.
+        """
+        of_round = () if self.campaign.rounds is None else ("round",)
+        marks = MARKS if marks_reports(self.campaign) else ()
+        return (*self.mechanism.columns, *marks, *of_round, MECHANISM)
 
     def json_lines(self) -> Iterator[str]:
         """Yield the metadata, then one report per line."""
@@ -80,11 +98,29 @@ class ReportExport:
         marked = marks_reports(self.campaign)
         for block in ReportBlocks(campaign=self.campaign).one_by_one(self.database):
             campaign = pa.repeat(self.campaign.id.hex(), len(block))
-            yield block.append_column("campaign", campaign) if marked else block
+            named = block.append_column("campaign", campaign) if marked else block
+            yield self._with_mechanisms(named).select(self.columns)
+
+    def _with_mechanisms(self, block: pa.Table) -> pa.Table:
+        """Add the hash of each report's mechanism, and decode its value as that mechanism does."""
+        mixture, domain = self.described, self.described.report_domain
+        if not (isinstance(mixture, Mixture) and isinstance(domain, OneOf)):
+            return block.append_column(MECHANISM, pa.repeat(mixture.short_hash, len(block)))
+        values = block["label"].to_numpy()
+        used = domain.part_codes(values)
+        codes = [domain.codes_of(part, values[used == part]) for part in range(len(domain.parts))]
+        labels = [part.decode(found) for part, found in zip(domain.parts, codes, strict=True)]
+        if len({one.type for one in labels}) > 1:
+            labels = [one.cast(pa.string()) for one in labels]
+        order = pa.array(np.argsort(np.argsort(used, kind="stable")))
+        hashes = pa.array([part.short_hash for part in mixture.parts]).take(pa.array(used))
+        place = block.schema.get_field_index("label")
+        found = block.set_column(place, "label", pa.concat_arrays(labels).take(order))
+        return found.append_column(MECHANISM, hashes)
 
     def _rows(self) -> Iterator[Iterator[Sequence[Any]]]:
         for table in self._blocks():
-            yield zip(*table.select(self.columns).to_pydict().values(), strict=True)
+            yield zip(*table.to_pydict().values(), strict=True)
 
 
 @frozen(kw_only=True)
