@@ -61,5 +61,5 @@ def test_all_ways_out_hold_the_same(server, desk, name):
     table = pa.ipc.open_stream(answer.content).read_all()
     assert json.loads(table.schema.metadata[b"quietcrowd"]) == json.loads(lines[0])
     assert table.to_pylist() == [json.loads(line) for line in lines[1:]]
-    marked = {"campaign"} & set(table.column_names)
+    marked = {"campaign", "mechanism"} & set(table.column_names)
     assert table.drop_columns(list(marked)).equals(pa.concat_tables(blocks(server, campaign)))

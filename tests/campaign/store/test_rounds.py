@@ -193,7 +193,12 @@ PAST = {**ROUNDS, "first": "2026-11-29T23:59:00Z"}
 
 
 @pytest.mark.parametrize(
-    ("members", "field"), [({"at_least": 1}, "at_least"), ({"rounds": PAST}, "rounds")]
+    ("members", "field"),
+    [
+        ({"at_least": 1}, "at_least"),
+        ({"rounds": PAST}, "rounds"),
+        ({"rounds": {**ROUNDS, "step": 3}, "max_participants": 5}, "max_participants"),
+    ],
 )
 def test_what_prevents_rounds(desk, members, field):
     chosen = {"domain": YES_NO.to_dict(), "total_epsilon": 2.0}

@@ -121,6 +121,13 @@ def obstacles(
         yield Obstacle("at_least", "Rounds are shown from 2 people on. Choose 2 or more.")
     if rounds is not None and rounds.begin(0) < now:
         yield Obstacle("rounds", "The first round has begun. Choose a later time.")
+    most = row.max_participants
+    if rounds is not None and most is not None and most // rounds.slots < row.at_least:
+        yield Obstacle(
+            "max_participants",
+            f"{most // rounds.slots:,} people in each round, one in {rounds.slots:,} of "
+            f"{most:,}, are fewer than the {row.at_least:,} whose reports are shown at a time.",
+        )
     missing = set(named_images(json.loads(task.data) for task in tasks)) - set(images)
     if missing:
         yield Obstacle(
@@ -143,7 +150,15 @@ def notes_on_draft(row: Any, tasks: Sequence[Any]) -> list[str]:
     ordered = sorted(tasks, key=lambda one: reading_order(one.name))
     shown = [(one.name, json.loads(one.data)) for one in ordered]
     mechanism = parse_mechanism(row.mechanism)
-    return notes_on_copies(shown, mechanism, row.answers_per_participant, row.linked)
+    notes = notes_on_copies(shown, mechanism, row.answers_per_participant, row.linked)
+    rounds, links = rounds_of(row.rounds), row.invites_made
+    if rounds is not None and rounds.slots > 1:
+        about = f"about {links // rounds.slots:,} of {links:,}" if links else "as many fewer"
+        notes.append(
+            f"Each person answers one round in {rounds.slots:,}, so {about} people answer in each. "
+            f"A round with reports of fewer than {row.at_least:,} people is shown with the next."
+        )
+    return notes
 
 
 def image_hashes(connection: Connection, campaign: bytes) -> list[str]:
