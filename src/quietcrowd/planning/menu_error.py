@@ -135,13 +135,19 @@ def expected_of_survey(
     """Return the precision of a survey; its parameters are those of `expected_error`."""
     [size] = sizes_of(tasks, [workers], answers, None)
     mixture = Mixture.of(mechanisms)
-    kind = "share" if all(estimates_shares(one) for one in mechanisms) else "mean"
+    kind: Any = "share" if all(estimates_shares(one) for one in mechanisms) else "mean"
     width = expected_half_width(mechanisms, shares, size.per_task)
     domain: Any = mixture.domain
     return PlanRow(
         mechanism=" or ".join(one.name for one in mechanisms),
         **exact_losses(mixture, size),
-        **{"workers": workers, "tasks": tasks, "answers": size.answers, "score": kind},
-        **{"error": width, "standard_error": 0.0, "low": width, "high": width},
+        workers=workers,
+        tasks=tasks,
+        answers=size.answers,
+        score=kind,
+        error=width,
+        standard_error=0.0,
+        low=width,
+        high=width,
         constant=0.5 if kind == "share" else (domain.high - domain.low) / 2,
     )

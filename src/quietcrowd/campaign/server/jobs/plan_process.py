@@ -124,7 +124,7 @@ def _of_menu(
     rows = []
     with _about("/menu"):
         for size in sizes:
-            counts = {"tasks": size.tasks, "answers": size.answers}
+            counts: dict[str, Any] = {"tasks": size.tasks, "answers": size.answers}
             mechanisms = [
                 mechanism_within(maker, assumption.domain, total, "worker", **counts)
                 for total in totals
