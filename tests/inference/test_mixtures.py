@@ -132,6 +132,31 @@ def test_new_tasks_come_from_workers_who_use_another_mechanism():
     assert set(few.truths["task"]) == set(changed[0].table.tasks.to_pylist())
 
 
+def test_copies_are_found_among_workers_of_one_mechanism():
+    """Without the search, 12 copies of a guesser with little noise outweigh the others."""
+    rng, names = np.random.default_rng(1), np.array(DOMAIN.labels)
+    truths, accuracy = rng.integers(3, size=300), rng.uniform(0.55, 0.9, 40)
+    source = np.where(rng.random(300) < 0.2, truths, rng.integers(3, size=300))
+    right = rng.random((40, 300)) < accuracy[:, np.newaxis]
+    honest = np.where(right, truths, rng.integers(3, size=(40, 300)))
+    answers = np.concatenate([honest, np.tile(source, (12, 1))])
+    rows = np.meshgrid(np.arange(300), np.arange(52))
+    frame = pd.DataFrame({"task": rows[0].ravel(), "worker": rows[1].ravel()})
+    frame["label"] = names[answers.ravel()]
+    careful = (frame["worker"] < 40) & (frame["worker"] % 4 > 0)
+    given = [
+        sent(qc.RandomizedResponse(domain=DOMAIN, epsilon=epsilon), frame[some])
+        for epsilon, some in [(1.0, careful), (4.0, ~careful)]
+    ]
+    found = qc.NoiseAware().fit(given)
+    flags = found.workers.set_index("worker")["flag"]
+    assert (flags[flags.index >= 40] == "group 1").all()
+    assert flags[flags.index < 40].isna().all()
+    known = pd.DataFrame({"task": range(300), "label": names[truths]})
+    missed = qc.error_rate(qc.NoiseAware(groups=False).fit(given), known)
+    assert qc.error_rate(found, known) < missed / 2
+
+
 def test_other_methods_name_noise_aware():
     with pytest.raises(
         AnswerError, match=r"MajorityVote cannot read reports of several.*NoiseAware"

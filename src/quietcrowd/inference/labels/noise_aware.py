@@ -107,11 +107,9 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
     @property
     @override
     def seeks_groups(self) -> bool:
-        """Whether groups are searched: not if NULL is a label, nor in a mixture."""
+        """Whether groups are searched: not if NULL is a label."""
         distribution, labels = self.summary.report_distribution, self.summary.labels
-        without_null = distribution is None or (
-            distribution.tables.shape[1] == labels and not distribution.parts
-        )
+        without_null = distribution is None or distribution.tables.shape[1] == labels
         return bool(self.method.groups) and without_null and labels > 1
 
     @override
@@ -121,8 +119,13 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
 
     @override
     def with_groups(self, reports: GroupReports) -> Self:
+        """Search groups among the reports of each mechanism: their agreement depends on it."""
         table = self.reports.mean_table
-        groups = find_groups(reports, table)
+        groups: tuple[Group, ...] = ()
+        for columns in self.reports.columns:
+            known = np.concatenate([[], *(group.members for group in groups)])
+            found = find_groups(reports.within(columns), table[:, columns])
+            groups += tuple(one for one in found if not np.isin(one.members, known).any())
         if not groups:
             return self
         counts = np.zeros((self.summary.workers, table.shape[1]), np.int64)

@@ -159,6 +159,14 @@ class WorkerReports(CrowdUnits):
         return votes
 
     @cached_property
+    def columns(self) -> Blocks:
+        """Slices of the reports of each mechanism."""
+        distribution = self.summary.report_distribution
+        if distribution is None or not distribution.parts:
+            return ALL
+        return blocks_of([part.tables.shape[2] for part in distribution.parts])
+
+    @cached_property
     def _bounds(self) -> list[tuple[slice, slice, Floats]]:
         """Slices of reports and of labels, and the loss of one such report of each worker."""
         summary, distribution = self.summary, self.summary.report_distribution
@@ -170,11 +178,12 @@ class WorkerReports(CrowdUnits):
                 counts[:] = summary.tasks
             losses = _losses(distribution, counts)
             return [(block, block, losses) for block in self.blocks]
-        columns = blocks_of([part.tables.shape[2] for part in distribution.parts])
         counts = np.pad(summary.answers_per_part, [(0, 1), (0, 0)], constant_values=1)
         return [
             (block, slice(None), _losses(part, counts[:, place]))
-            for place, (block, part) in enumerate(zip(columns, distribution.parts, strict=True))
+            for place, (block, part) in enumerate(
+                zip(self.columns, distribution.parts, strict=True)
+            )
         ]
 
 

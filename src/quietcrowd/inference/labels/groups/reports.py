@@ -60,6 +60,16 @@ class GroupReports:
             known_truths=partition.known_truths[task].astype(np.int32),
         )
 
+    def within(self, codes: slice) -> Self:
+        """Return the reports with these codes, counted from the first."""
+        first, end, _ = codes.indices(int(self.values.max(initial=0)) + 1)
+        if first == 0 and codes.stop is None:
+            return self
+        chosen = (self.values >= first) & (self.values < end)
+        names = fields_dict(type(self))
+        found = type(self)(**{name: getattr(self, name)[chosen] for name in names})
+        return evolve(found, values=found.values - first)
+
     def __add__(self, other: Self) -> Self:
         names = fields_dict(type(self))
         both = [(getattr(self, name), getattr(other, name)) for name in names]
