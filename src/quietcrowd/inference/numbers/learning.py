@@ -1,6 +1,7 @@
 """The maximization step of `NoiseAware` for numbers."""
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -64,7 +65,8 @@ def lower_bound(model: BinModel, tally: NumberTally, state: NumberState) -> floa
     total = float(tally.likely[0]) / model.likely_unit - state.distance(heard)
     total += trust * float(np.sum(distributions.share * np.log(state.crowd / distributions.share)))
     if model.distance_shares.any():
-        prior = np.sum(state.beliefs * _size_prior(distributions, state, answers), axis=1)
+        told = model.informative_answers(state)
+        prior = np.sum(state.beliefs * _size_prior(distributions, state, told), axis=1)
         total += integer_sums.exact_sum(prior, len(prior))
     if state.truths is not None:
         total += state.truths.penalty(state.distribution)
@@ -105,7 +107,7 @@ def _reviewed(model: BinModel, tally: NumberTally, state: NumberState) -> Number
 
 
 def _size_prior(
-    distributions: ErrorDistributions, state: NumberState, answers: npt.NDArray[np.int64]
+    distributions: ErrorDistributions, state: NumberState, answers: npt.NDArray[Any]
 ) -> npt.NDArray[np.float64]:
     """Return the log prior of each size, shape (workers, sizes), 0 at the crowd's size.
 
@@ -141,7 +143,7 @@ def learn(model: BinModel, tally: NumberTally, state: NumberState) -> NumberStat
         )
         logs[model.table_rows >= 0] += (1.0 - share) * evidence
     if model.distance_shares.any():  # smaller and smaller steps, so that states do not alternate
-        logs += _size_prior(distributions, state, answers)
+        logs += _size_prior(distributions, state, model.informative_answers(state))
         step = 4.0 / (max(state.passes, 0) + 8.0)
         logs = step * logs + (1.0 - step) * np.log(np.maximum(state.beliefs, TINY))
     beliefs = _weights(logs)

@@ -157,6 +157,19 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
         """Whether all reports are bounded."""
         return all(part.bounded is not None for part in self.parts)
 
+    def informative_answers(self, state: NumberState) -> npt.NDArray[Any]:
+        """Return each worker's number of answers; those with more noise than others count less.
+
+        About the size of errors, a report informs in proportion to its squared precision.
+        """
+        counts = self.summary.answers_per_part
+        if counts is None:
+            return self.summary.answers_per_worker
+        precisions = self.report_precisions(state)
+        relative = precisions / precisions.max(axis=1, keepdims=True)
+        found: npt.NDArray[Any] = (counts * relative**2).sum(axis=1)
+        return found
+
     def mostly_bounded(self, state: NumberState) -> bool:
         """Whether bounded reports have more than half of the precision of all reports."""
         bounded = np.array([part.bounded is not None for part in self.parts])
