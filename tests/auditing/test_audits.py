@@ -27,7 +27,7 @@ from quietcrowd import (
     RandomizedResponse,
     SubsetSelection,
 )
-from quietcrowd.auditing import audit
+from quietcrowd.auditing import audit, audit_each
 from quietcrowd.auditing.audits import noise_of_audit
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms import (
@@ -35,6 +35,8 @@ from quietcrowd.mechanisms import (
     HybridMechanism,
     MatrixFactorization,
     Mechanism,
+    Mixture,
+    NonPrivate,
     OptimalMechanism,
     TwoLayerRandomizedResponse,
 )
@@ -425,3 +427,31 @@ def test_noise_of_an_unknown_channel_is_attacked_by_its_own_distribution():
     assert found.holds
     assert found.exact_epsilon is None
     assert found.proven_epsilon > 0.5
+
+
+ANSWERS = qc.Categorical(["no", "yes"])
+
+
+class Leaky(qc.RandomizedResponse):
+    """A mechanism of a menu that states half of its loss."""
+
+    def guarantee(self, *given, **options):
+        stated = super().guarantee(*given, **options)
+        return evolve(stated, epsilon=0.25, total_epsilon=0.25 * stated.answers)
+
+
+def test_each_mechanism_of_a_menu_is_audited_at_its_part_of_the_risk():
+    weak, strong = (qc.RandomizedResponse(domain=ANSWERS, epsilon=loss) for loss in (0.5, 4.0))
+    mixture = Mixture(domain=ANSWERS, parts=[strong, weak, NonPrivate(domain=ANSWERS)])
+    found = audit_each(mixture, 3, 0.99, draws=500, random_state=1)
+    assert [report.stated_epsilon for report in found] == pytest.approx([0.5, 4.0])
+    assert [report.confidence for report in found] == pytest.approx([0.995] * 2)
+    leaky = Leaky(domain=ANSWERS, epsilon=0.5)
+    menu = audit_each([strong, leaky], 3, draws=500, random_state=1)
+    assert [report.verdict for report in menu] == ["holds", "broken"]
+    with pytest.raises(ParameterError, match="Audit its mechanisms by audit_each"):
+        audit(mixture)
+    with pytest.raises(ParameterError, match="only non-private answers"):
+        audit_each(NonPrivate(domain=ANSWERS))
+    with pytest.raises(ParameterError, match="must be a Mechanism"):
+        audit_each(["one-layer"])

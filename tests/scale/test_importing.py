@@ -447,3 +447,14 @@ def test_a_store_of_several_mechanisms_is_checked(tmp_path):
     write_table(table.set_column(3, "mechanism", hashes), path, note)
     with pytest.raises(AnswerError, match=r"row 3, .* is unknown"):
         partition_parquet(path, tmp_path / "s")
+
+
+def test_reports_without_a_description_are_not_read_as_answers(tmp_path):
+    device = qc.RandomizedResponse(domain=DOMAIN, epsilon=1.0)
+    rows = pd.DataFrame({"task": ["a"], "worker": ["u"], "label": ["a"]})
+    path = tmp_path / "lost.parquet"
+    write_table(device.randomize(rows).to_frame("polars"), path)
+    with pytest.raises(FormatError, match="these are randomized reports"):
+        partition_parquet(path, tmp_path / "s", domain=DOMAIN)
+    with pytest.raises(MissingMechanismError, match="does not describe the mechanism"):
+        partition_parquet(path, tmp_path / "s")

@@ -1,5 +1,6 @@
 """Audit of a mechanism's guarantee: exact if possible, and always by attacks on real reports."""
 
+from collections.abc import Iterable
 from functools import partial, singledispatch
 from typing import Any
 
@@ -33,6 +34,7 @@ from quietcrowd.mechanisms.channels.shift import LaplaceChannel
 from quietcrowd.mechanisms.channels.sketch import SketchChannel
 from quietcrowd.mechanisms.channels.table import TableChannel
 from quietcrowd.mechanisms.mechanism import Mechanism, check_mechanism
+from quietcrowd.mechanisms.mixture import Mixture, NonPrivate
 from quietcrowd.mechanisms.randomness import RandomState, generator_of
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
 from quietcrowd.privacy.two_layer.weights import MAX_ROW
@@ -164,6 +166,43 @@ def audit(
     )
 
 
+def audit_each(
+    mechanisms: Mechanism | Iterable[Mechanism],
+    n: int = ANSWERS,
+    confidence: float = 0.999,
+    *,
+    draws: int = DRAWS,
+    random_state: RandomState | None = None,
+) -> tuple[AuditReport, ...]:
+    """Audit each mechanism of a menu, or of a `Mixture`: see `audit`.
+
+    With probability `confidence`, everything that the reports of all audits call proven is true:
+    each of C audits has a C-th of the risk. Non-private answers are not audited.
+
+    Raises
+    ------
+    ParameterError
+        As `audit`, or if no mechanism randomizes.
+
+    Examples
+    --------
+    >>> import quietcrowd as qc
+    >>> domain = qc.Categorical(["no", "yes"])
+    >>> menu = [qc.RandomizedResponse(domain=domain, epsilon=loss) for loss in (0.5, 4.0)]
+    >>> [report.verdict for report in audit_each(menu, draws=2000, random_state=1)]
+    ['holds', 'holds']
+    """
+    check_proportion("confidence", confidence)
+    found = [mechanisms] if isinstance(mechanisms, Mechanism) else [*mechanisms]
+    parts = [part for one in found for part in (one.parts if isinstance(one, Mixture) else [one])]
+    audited = [part for part in parts if not isinstance(part, NonPrivate)]
+    if not audited:
+        raise ParameterError("privacy.nothing-to-audit")
+    rng = None if random_state is None else generator_of(random_state)
+    each = 1 - (1 - confidence) / len(audited)
+    return tuple(audit(part, n, each, draws=draws, random_state=rng) for part in audited)
+
+
 def noise_of_audit(mechanism: Mechanism, n: int, draws: int = DRAWS) -> int:
     """Count the exact samples of noise in an audit, which are slow; parameters as for `audit`."""
     _check(mechanism, n, draws)
@@ -181,6 +220,8 @@ def noise_of_audit(mechanism: Mechanism, n: int, draws: int = DRAWS) -> int:
 
 def _check(mechanism: Mechanism, n: int, draws: int) -> None:
     check_mechanism(mechanism)
+    if not mechanism.randomizes:
+        raise ParameterError("privacy.mixture-not-audited", type_name=type(mechanism).__name__)
     check_whole("n", n, 1)
     check_whole("draws", draws, FEWEST)
 

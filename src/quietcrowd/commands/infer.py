@@ -67,8 +67,8 @@ class Infer(PlainAnswers):
 
     reports: list[Path] = argument(
         metavar="REPORTS",
-        help="Files of reports of one mechanism, one file of answers (with --non-private), or a "
-        "store; - is standard input.",
+        help="Files of reports, one file of answers (with --non-private), or a store; - is "
+        "standard input.",
     )
     method: str | None = method_option()
     gold: Path | None = options.GOLD

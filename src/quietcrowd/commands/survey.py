@@ -30,9 +30,7 @@ class Survey:
     Example: quietcrowd survey levels.parquet --means -o means.csv
     """
 
-    reports: list[Path] = argument(
-        metavar="REPORTS", help="Files of reports of one mechanism; - is standard input."
-    )
+    reports: list[Path] = argument(metavar="REPORTS", help="Files of reports; - is standard input.")
     means: bool = option(help="Means of levels, instead of shares.", default=False)
     confidence: float = option(
         metavar="NUMBER", help="Fraction of intervals that hold the share.", default=0.95

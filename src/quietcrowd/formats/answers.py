@@ -12,7 +12,7 @@ from attrs import evolve
 from quietcrowd.answers import Answers
 from quietcrowd.comparisons import COLUMNS, comparison_columns
 from quietcrowd.domains import Domain, FiniteDomain
-from quietcrowd.exceptions import AnswerError, FormatError
+from quietcrowd.exceptions import AnswerError, FormatError, MissingMechanismError
 from quietcrowd.formats.columns import Choice, unanswered_in
 from quietcrowd.formats.decimals import with_decimal_points
 from quietcrowd.formats.headers import Name, are_numbers
@@ -175,11 +175,18 @@ def decimal_mark(decimal: str | None, domain: Domain) -> str | None:
 
 
 def _reject_reports(path: Path, file_format: str | None, command: str) -> None:
-    note = read_note(path, file_format) or {}
-    names = [name for name in read_names(path, file_format) or () if MECHANISM in name.lower()]
-    hashes = names and read_table(path, tuple(names), file_format=file_format)
-    if MECHANISM in note or (names and holds_reports(hashes)):
+    if "mechanism" in (read_note(path, file_format) or {}):
         raise FormatError("formats.reports-not-answers", path=path, command=command)
+    if names_mechanisms(path, file_format):
+        raise MissingMechanismError("formats.mechanism-missing-of-rows", path=path)
+
+
+def names_mechanisms(path: Path, file_format: str | None = None) -> bool:
+    """Return whether rows name mechanisms; raise AnswerError if their column was renamed."""
+    names = [name for name in read_names(path, file_format) or () if MECHANISM in name.lower()]
+    if not names:
+        return False
+    return holds_reports(read_table(path, tuple(names), file_format=file_format))
 
 
 def in_file(

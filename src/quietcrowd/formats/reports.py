@@ -17,7 +17,7 @@ from quietcrowd.exceptions import (
     MissingMechanismError,
     ParameterError,
 )
-from quietcrowd.formats.answers import holds_comparisons
+from quietcrowd.formats.answers import holds_comparisons, names_mechanisms
 from quietcrowd.formats.kinds import find_format
 from quietcrowd.formats.registry import read_names, read_note, read_table, write_table
 from quietcrowd.frames import MECHANISM, as_frame, dictionary_codes
@@ -140,6 +140,8 @@ def read_report_note(path: Path, file_format: str | None = None) -> ReportNote:
     """Return the note of a file of reports; errors as in `read_reports`."""
     note = read_note(path, file_format)
     if note is None or "mechanism" not in note:
+        if names_mechanisms(path, file_format):
+            raise MissingMechanismError("formats.mechanism-missing-of-rows", path=path)
         if holds_comparisons(path, file_format):
             raise MissingMechanismError("formats.mechanism-missing-of-comparisons", path=path)
         raise MissingMechanismError("formats.mechanism-missing", path=path)

@@ -13,6 +13,7 @@ from attrs import frozen
 from quietcrowd.answer_errors import outside_domain, plain_type
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import AnswerError, FormatError
+from quietcrowd.formats.answers import names_mechanisms
 from quietcrowd.formats.columns import check_once
 from quietcrowd.formats.registry import read_note
 from quietcrowd.formats.reports import ReportNote, read_report_note
@@ -65,7 +66,7 @@ class Source:
         for path in paths:
             _check_suffix(path)
             note = read_note(path)
-            if note is not None and "mechanism" in note:
+            if (note is not None and "mechanism" in note) or names_mechanisms(path):
                 raise FormatError("scale.reports-take-no-domain", path=path)
         return cls(paths=tuple(paths), names=names, domain=domain)
 

@@ -166,8 +166,8 @@ def test_an_earlier_estimate_is_a_start_and_can_be_extended():
     np.testing.assert_allclose(again.truths["truth"], first.truths["truth"], atol=0.2)
     frame = CROWD.answers.to_frame()
     new = frame["task"].astype(int) < 10
-    old = method.fit(frame[~new])
-    more = method.extend(old, frame[new])
+    old = method.fit(frame[~new], non_private=True)
+    more = method.extend(old, frame[new], non_private=True)
     assert len(more.truths) == 10
     assert int(more.workers["answers"].sum()) == len(frame)
 

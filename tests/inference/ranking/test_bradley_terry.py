@@ -349,3 +349,23 @@ def test_a_tie_is_no_report(device):
     answers = qc.Answers.from_comparisons(pd.DataFrame(rows), ties="keep")
     with pytest.raises(AnswerError, match="left"):
         BradleyTerry().fit(answers, mechanism=device)
+
+
+def test_comparisons_of_several_mechanisms_are_read_by_their_distributions(reports, device):
+    """Sets of one label have the distribution of labels."""
+    table, sets = reports.table, qc.SubsetSelection(domain=SIDES, epsilon=2.0, set_size=1)
+    frame = table.to_frame()
+    half = frame["worker"] < frame["worker"].median()
+    parts = [
+        qc.Answers.from_frame(frame[mine], SIDES, tasks=table.tasks.to_pylist())
+        for mine in (half, ~half)
+    ]
+    as_sets = parts[1].with_values(sets.report_domain, parts[1].values.astype(np.int64))
+    joined = qc.join_reports(
+        qc.Reports(table=parts[0], mechanism=device), qc.Reports(table=as_sets, mechanism=sets)
+    )
+    assert len(joined.mechanisms) == 2
+    expected = pytest.approx(as_dict(BradleyTerry().fit(reports)), abs=1e-6)
+    assert as_dict(BradleyTerry().fit(joined)) == expected
+    mixed = qc.join_reports(qc.Reports(table=parts[0], mechanism=device), parts[1])
+    assert as_dict(BradleyTerry().fit(mixed)) != expected

@@ -41,7 +41,7 @@ class Rank:
 
     reports: list[Path] = argument(
         metavar="REPORTS",
-        help="Files of reports of one mechanism, or one file of comparisons with --non-private; "
+        help="Files of reports, or one file of comparisons with --non-private; "
         "- is standard input.",
     )
     non_private: bool = option(

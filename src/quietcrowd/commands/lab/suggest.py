@@ -35,7 +35,7 @@ class Suggest:
     Example: quietcrowd lab suggest reports.parquet --to-check 20 -o check.csv
     """
 
-    reports: list[Path] = argument(metavar="REPORTS", help="Files of reports of one mechanism.")
+    reports: list[Path] = argument(metavar="REPORTS", help="Files of reports.")
     count: int = option(min=1, metavar="NUMBER", help="Number of answers to assign.", default=100)
     max_per_task: int | None = option(
         min=1,

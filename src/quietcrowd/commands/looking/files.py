@@ -94,8 +94,9 @@ def _of_reports(source: Source) -> Findings:
     with quiet() as changes:
         reports = read_reports(source.path)
     command = write_command("quietcrowd", "infer", source.word())
+    makers = sorted({type(one).__name__ for one in reports.mechanisms})
     return Findings(
-        title=f"randomized reports of {type(reports.mechanism).__name__}",
+        title=f"randomized reports of {' and '.join(makers)}",
         contents=evolve(Contents.of(reports.table.to_frame("pyarrow")), labels={}),
         steps=Steps(commands=(command,), changes=tuple(changes)),
     )

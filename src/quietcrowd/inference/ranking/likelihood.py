@@ -219,8 +219,10 @@ class ComparisonReports:
         if isinstance(data, Reports):
             if mechanism is not None:
                 raise ParameterError("inference.mechanism-with-reports")
-            channel, places = _distribution_of(data.mechanism)
-            logs = _logs(channel, places, data.table)
+            logs = np.empty((2, len(data)))
+            for code, part in enumerate(data.split()):
+                channel, places = _distribution_of(part.mechanism)
+                logs[:, data.part_codes == code] = _logs(channel, places, part.table)
             return cls(
                 answers=data.table,
                 mechanism=data.mechanism,
