@@ -426,7 +426,7 @@ class FittingMethod(TruthInference):
             warn_about_result(model, observed.mechanism, result, 2)
             swept = np.concatenate([init.swept, partition.draws])
             return self._estimate(model, observed, known, result, swept, partition)
-        model, start, history = begin_round(model, init, number, partition.tasks)
+        model, start, history = begin_round(model, init, number, partition)
         result = extend_loop(model, start, earlier, partition)
         found = with_predictions(model, partition, result.state, result.estimates)
         result = evolve(result, estimates=found)

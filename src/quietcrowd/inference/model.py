@@ -218,8 +218,14 @@ class FollowsTime(Protocol):
     def transitions(self, tally: Any, state: Any) -> Any:
         """Return the `Transitions` of the apparent truths from round to round."""
 
-    def next_round(self, state: Any, rest: npt.NDArray[np.float64]) -> Any:
-        """Return the first state of a round; `rest` is the distribution of all truths."""
+    def check_size(self) -> None:
+        """Raise ParameterError if tables are too large."""
+
+    def next_round(self, partition: Partition, priors: npt.NDArray[np.float64]) -> Any:
+        """Return the model of a round's answers, with the log-priors of the truths."""
+
+    def at_rest(self, tally: Any, state: Any) -> tuple[Any, Any]:
+        """Return tally and state after a round as the next one begins with them."""
 
     def messages(self, partition: Partition, state: Any) -> npt.NDArray[np.float64]:
         """Return log-likelihoods of the reports given each state, shape (tasks, states).

@@ -222,7 +222,8 @@ class NoiseAware(FittingMethod):
                 raise ParameterError("inference.prior-needs-labels")
             check_numeric(summary.domain, "NoiseAware")
             model = bind_numbers(NumberModel(method=self, summary=summary), known)
-            model.check_size()
+            if not self.follows_time:  # else as soon as the reports of a round are known
+                model.check_size()
             return model
         check_labels(summary.domain, type(self).__name__)
         self._check_shared_errors()

@@ -68,13 +68,14 @@ class Partition:
 
     def without_answers(self) -> Partition:
         """Return the same tasks without any answer."""
-        bits = self.participation
+        bits, parts = self.participation, self.parts
         return evolve(
             self,
             offsets=np.zeros_like(self.offsets),
             worker_codes=self.worker_codes[:0],
             values=self.values[:0],
             participation=None if bits is None else bits[:0],
+            parts=None if parts is None else parts[:0],
         )
 
     @property

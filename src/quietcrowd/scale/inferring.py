@@ -237,6 +237,8 @@ def _check_targets(
 def _job(store: Store, method: FittingMethod, truths: Any) -> Job:
     if not len(store):
         raise AnswerError("scale.no-answer")
+    if method.follows_time:
+        raise AnswerError("inference.over-time-unsupported")
     if store.mechanism is not None:
         check_mixed(method, store.domain)
         method.check_mechanism(store.mechanism)

@@ -1,12 +1,16 @@
 """Rounds of answers, of which each estimate extends the one before."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
+from attrs import evolve
 
 import quietcrowd as qc
 from quietcrowd.answers import Answers
 from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.inference.numbers.learning import learn
 
 pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.QuietcrowdWarning")
 
@@ -101,6 +105,106 @@ def test_rounds_need_a_method_that_follows():
             method.fit(data, round=1)
         with pytest.raises(ParameterError, match="over_time='follow'"):
             _ = method.fit(data).rounds
+
+
+@pytest.mark.parametrize("kind", NOISE)
+def test_messages_contain_no_prior(kind):
+    estimate = chain(kind, (1, 2))
+    model = estimate.model
+    rng = np.random.default_rng(0)
+    states = model.task_priors.shape[1]
+    others = np.log(rng.dirichlet(np.full(states, 3.0), len(model.task_priors)))
+    found, moved = (
+        evolve(model, task_priors=priors).messages(estimate.partition, estimate.state)
+        for priors in (np.full_like(others, -np.log(states)), others)
+    )
+    found, moved = (one - one.mean(axis=1, keepdims=True) for one in (found, moved))
+    # the echo of a report that is taken out depends on what the truth is taken for
+    np.testing.assert_allclose(moved, found, atol=0.15 if kind == "labels" else 1e-9)
+    assert np.abs(found).max() > 1.0
+
+
+def test_known_truths_are_of_their_round_only():
+    reports = [reports_of("labels", number) for number in (1, 2)]
+    wrong = {f"t{place}": "abc"[place % 3] for place in range(10)}
+    first = FOLLOW.fit(reports[0], gold=wrong, round=1)
+    truths = first.truths.set_index("task")["truth"]
+    assert [truths[task] for task in wrong] == list(wrong.values())
+    after = FOLLOW.extend(first, reports[1]).truths.set_index("task")
+    assert (after["confidence"] < 1.0).all()
+    smoothed = FOLLOW.extend(first, reports[1]).smoothed().query("round == 1").set_index("task")
+    assert [smoothed["truth"][task] for task in wrong] == list(wrong.values())
+
+
+@pytest.mark.parametrize("kind", ["laplace", "piecewise", "non-private"])
+def test_evidence_of_many_reports_stays_what_it_is(kind):
+    rounds = [reports_of(kind, number, each=35, workers=20) for number in (1, 2)]
+    estimate = FOLLOW.extend(FOLLOW.fit(rounds[0]), rounds[1])
+    model = estimate.model
+    assert (model.table_rows >= 0).all()
+    tally, state = model.at_rest(estimate.tally, estimate.state)
+    assert not tally.residuals.any()
+    before, after = (
+        learn(model, one, evolve(estimate.state, passes=-1)).beliefs
+        for one in (estimate.tally, tally)
+    )
+    np.testing.assert_allclose(after, before, atol=1e-9)
+    assert state.passes == -1
+
+
+def test_new_workers_and_old_ones():
+    first = chain("labels", (1, 2))
+    more = FOLLOW.extend(first, reports_of("labels", 3, workers=90))
+    counts = more.workers.set_index("worker")["answers"]
+    assert (counts[range(60)] == 24).all()
+    assert (counts[range(60, 90)] == 8).all()
+
+
+@pytest.mark.parametrize("kind", NOISE)
+def test_truths_are_followed(kind):
+    """Ten rounds err less than one, and smoothed ones less than followed ones."""
+    rounds = range(1, 11)
+    estimate = chain(kind, rounds)
+    truths = np.random.default_rng(77).integers(3, size=200)[:40]
+    wanted = {f"t{place}": truth for place, truth in enumerate(truths)}
+
+    def errors(frame):
+        right = frame["task"].map(wanted)
+        if kind == "labels":
+            wrong = frame["truth"] != right.map(dict(enumerate("abc")))
+        else:
+            wrong = (frame["truth"] - (2.0 + 2.5 * right)).abs()
+        return wrong.groupby(frame["round"]).mean()
+
+    followed, smoothed = errors(estimate.rounds), errors(estimate.smoothed())
+    assert followed[10] < 0.6 * followed[1]
+    assert smoothed.mean() < followed.mean()
+    assert list(followed.index) == [*rounds]
+
+
+def test_only_the_last_rounds_are_stored(monkeypatch):
+    monkeypatch.setattr("quietcrowd.inference.rounds.following.KEPT_ROUNDS", 2)
+    estimate = chain("labels", (1, 2, 3, 4))
+    assert (
+        sorted(set(estimate.rounds["round"])) == sorted(set(estimate.smoothed()["round"])) == [3, 4]
+    )
+
+
+def test_an_estimate_goes_on_after_pickling():
+    estimate = chain("piecewise", (1, 2))
+    again = pickle.loads(pickle.dumps(estimate))
+    reports = reports_of("piecewise", 3)
+    first, second = (FOLLOW.extend(one, reports) for one in (estimate, again))
+    pd.testing.assert_frame_equal(first.smoothed(), second.smoothed(), check_exact=True)
+
+
+def test_reports_far_outside_of_the_range_extend():
+    mechanism = qc.LaplaceMechanism(domain=RANGE, epsilon=0.1, fill=None)
+    answers = [reports_of("non-private", number) for number in (1, 2, 3)]
+    estimate = FOLLOW.fit(mechanism.simulate(answers[0], random_state=1))
+    for number in (1, 2):
+        estimate = FOLLOW.extend(estimate, mechanism.simulate(answers[number], random_state=number))
+    assert estimate.truths["truth"].between(0, 10).all()
 
 
 def test_sets_are_rejected():

@@ -226,9 +226,14 @@ class LabelModel(CrowdModel[CrowdState, CrowdTally]):
             return Transitions.of_labels(self.frequencies)
         return Transitions.of_labels(normalised(tally.classes / self.unit + PRIOR_TASKS))
 
-    def next_round(self, state: CrowdState, rest: npt.NDArray[np.float64]) -> CrowdState:
-        """Return the first state of a round; `rest` are the frequencies of the truths."""
-        return evolve(state, log_priors=fixed_logarithms(rest))
+    def next_round(self, partition: Partition, priors: npt.NDArray[np.float64]) -> Self:  # noqa: ARG002
+        """Return the model of a round, with log-priors of the truths."""
+        return evolve(self, task_priors=priors)
+
+    def at_rest(self, tally: CrowdTally, state: CrowdState) -> tuple[CrowdTally, CrowdState]:
+        """Return the state with the frequencies of the truths in all rounds."""
+        rest = self.transitions(tally, state).rest
+        return tally, evolve(state, log_priors=fixed_logarithms(rest))
 
     def messages(self, partition: Partition, state: CrowdState) -> npt.NDArray[np.float64]:
         """Return log-likelihoods of each task's reports, without prior and known truth."""

@@ -122,6 +122,7 @@ class NumberTally(Tally):
     def empty(
         cls,
         summary: Summary,
+        rows: npt.NDArray[np.int64],
         columns: int = 0,
         distributions: int = 0,
         *,
@@ -131,10 +132,10 @@ class NumberTally(Tally):
         cells: int = 0,
         learns_map: bool = False,
     ) -> Self:
-        """Return an empty tally."""
+        """Return an empty tally; `rows` are those of `table_rows`."""
         workers = summary.workers
         return cls(
-            residuals=np.zeros((int(table_rows(summary).max()) + 1, columns), np.int64),
+            residuals=np.zeros((int(rows.max()) + 1, columns), np.int64),
             evidence=np.zeros((workers, distributions), np.int64),
             truths=np.zeros(BINS, np.int64),
             known=np.zeros((len(OMEGAS), STATISTICS) if learns_map else (0, 0), np.int64),
@@ -189,9 +190,9 @@ class NumberTally(Tally):
         return moved
 
 
-def table_rows(summary: Summary) -> npt.NDArray[np.int64]:
+def table_rows(reports: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return each worker's row of a table; -1 for those with fewer than `MANY` reports."""
-    many = summary.answers_per_worker >= MANY
+    many = reports >= MANY
     return np.where(many, np.cumsum(many) - 1, -1)
 
 

@@ -30,8 +30,8 @@ BORNE_OUT = 0.8
 
 def first_number_state(model: BinModel) -> NumberState:
     """Return the state before the first pass."""
-    summary, grid = model.summary, model.grid
-    low, high = (summary.low, summary.high) if grid is None else grid.ends
+    summary, ends = model.summary, model.public_range
+    low, high = ends or (summary.low, summary.high)
     if high - low <= LEAST_LENGTH * max(abs(low), abs(high), TINY):
         half = max(0.5, LEAST_LENGTH * max(abs(low), abs(high)))
         low, high = low - half, high + half
@@ -51,7 +51,7 @@ def first_number_state(model: BinModel) -> NumberState:
         answering=answering,
         borne=np.zeros((summary.workers, len(model.parts))),
         truth_map=TruthMap.first(model.method.shared_errors, high - low),
-        looks=-1 if grid else 0,
+        looks=-1 if ends else 0,
         trial=trial,
     )
 
@@ -123,25 +123,35 @@ def _size_prior(
     return prior - np.outer(LEAST_SIZE / (given * (given + FEW_ANSWERS)), np.exp(size - squares))
 
 
-def learn(model: BinModel, tally: NumberTally, state: NumberState) -> NumberState:
-    """Return the next state."""
-    distributions, answers = model.error_distributions(state), model.summary.answers_per_worker
-    heard = answers > 0
-    logs = tally.evidence / model.likely_unit + np.log(state.crowd)
+def log_evidence(
+    model: BinModel, tally: NumberTally, state: NumberState
+) -> npt.NDArray[np.float64]:
+    """Return the evidence by columns on the workers with a table, at [row, distribution]."""
+    distributions = model.error_distributions(state)
+    total = np.zeros((len(tally.residuals), len(distributions.share)))
     for first, end, share in zip(
         distributions.starts,
         (*distributions.starts[1:], None),
         model.distance_shares,
         strict=True,
     ):
-        evidence = np.empty((len(tally.residuals), logs.shape[1]))
+        evidence = np.empty_like(total)
         weigh_distributions(
             np.ascontiguousarray(tally.residuals[:, first:end]),
             model.residual_unit,
             np.ascontiguousarray(distributions.logs[first:end]),
             evidence,
         )
-        logs[model.table_rows >= 0] += (1.0 - share) * evidence
+        total += (1.0 - share) * evidence
+    return total
+
+
+def learn(model: BinModel, tally: NumberTally, state: NumberState) -> NumberState:
+    """Return the next state."""
+    distributions, answers = model.error_distributions(state), model.summary.answers_per_worker
+    heard = answers > 0
+    logs = tally.evidence / model.likely_unit + np.log(state.crowd)
+    logs[model.table_rows >= 0] += log_evidence(model, tally, state)
     if model.distance_shares.any():  # smaller and smaller steps, so that states do not alternate
         logs += _size_prior(distributions, state, model.informative_answers(state))
         step = 4.0 / (max(state.passes, 0) + 8.0)

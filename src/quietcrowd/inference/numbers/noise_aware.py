@@ -1,7 +1,7 @@
 """`NoiseAware` for numbers: truths on bins, and workers' errors, from reports with known noise."""
 
 import math
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from quietcrowd.inference.numbers.crowd import MANY, NumberState, NumberTally, f
 from quietcrowd.inference.numbers.learning import (
     first_number_state,
     learn,
+    log_evidence,
     lower_bound,
     sigma_quantiles,
     try_distributions,
@@ -105,10 +106,10 @@ class NumberModel(BinModel, LearningModel[Any, NumberState, NumberTally]):
     def extend_tally(self, tally: NumberTally, extension: Extension) -> NumberTally:
         """Return the tally for all workers.
 
-        New non-private numbers must not be far beyond the earlier ones. Noise may be, since the
-        public grid has the range of the bins.
+        New non-private numbers must not be far beyond the earlier ones. Others may be, since the
+        range of the bins is public.
         """
-        if self.grid is None and extension.stretch < 1.0 / MOST_GROWTH:
+        if self.public_range is None and extension.stretch < 1.0 / MOST_GROWTH:
             new = self.summary
             raise ParameterError("inference.numbers-beyond-range", low=new.low, high=new.high)
         return super().extend_tally(tally, extension)
@@ -144,9 +145,20 @@ class NumberModel(BinModel, LearningModel[Any, NumberState, NumberTally]):
         """Return candidates of the change of the apparent truths."""
         return Transitions.of_numbers(state.distribution)
 
-    def next_round(self, state: NumberState, rest: npt.NDArray[np.float64]) -> NumberState:  # noqa: ARG002
-        """Return the first state of a round."""
-        return evolve(state, passes=-1)
+    def next_round(self, partition: Partition, priors: npt.NDArray[np.float64]) -> Self:
+        """Return the model of a round, with log-priors of the truths and tables for it."""
+        reports = np.bincount(partition.worker_codes, minlength=self.summary.workers)
+        model = evolve(self, task_priors=priors, round_reports=reports)
+        model.check_size()
+        return model
+
+    def at_rest(self, tally: NumberTally, state: NumberState) -> tuple[NumberTally, NumberState]:
+        """Return all evidence of the workers' errors by distribution, and none by column."""
+        total = tally.evidence / self.likely_unit
+        total[self.table_rows >= 0] += log_evidence(self, tally, state)
+        evidence = np.rint(total * self.likely_unit).astype(np.int64)
+        moved = evolve(tally, evidence=evidence, residuals=np.zeros_like(tally.residuals))
+        return moved, evolve(state, passes=-1)
 
     def messages(self, partition: Partition, state: NumberState) -> npt.NDArray[np.float64]:
         """Return log-likelihoods of each task's reports, without prior and known truth."""

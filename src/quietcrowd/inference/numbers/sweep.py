@@ -126,10 +126,12 @@ def _side_by_side(parts: tuple[Noise, ...], width: float, margin: float) -> Erro
 class BinModel(NumericModel[Any, NumberState, NumberTally]):
     """A model of numbers with truths on bins; its sweep, without learning.
 
-    `task_priors`, at [task, bin], are log-priors of the truths if they follow time.
+    `task_priors`, at [task, bin], are log-priors of the truths if they follow time, and
+    `round_reports` the numbers of reports of each worker in the round.
     """
 
     task_priors: npt.NDArray[np.float64] | None = None
+    round_reports: npt.NDArray[np.int64] | None = None
 
     @cached_property
     def grid(self) -> Grid | None:
@@ -140,6 +142,18 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
     def bounds(self) -> tuple[float, float] | None:
         """Ends of the public grid."""
         return None if self.grid is None else self.grid.ends
+
+    @cached_property
+    def public_range(self) -> tuple[float, float] | None:
+        """Ends of the range, unless it is that of the data; over time that of the domain."""
+        domain: Any = self.summary.domain
+        if (
+            self.grid is None
+            and self.method.follows_time
+            and isinstance(domain, Interval | Ordinal)
+        ):
+            return domain.low, domain.high
+        return self.bounds
 
     @cached_property
     def fills_in(self) -> bool:
@@ -188,7 +202,8 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
     @cached_property
     def table_rows(self) -> npt.NDArray[np.int64]:
         """Each worker's row of a table; -1 for those with few reports."""
-        return table_rows(self.summary)
+        counts = self.round_reports
+        return table_rows(self.summary.answers_per_worker if counts is None else counts)
 
     @cached_property
     def residual_unit(self) -> float:
@@ -197,8 +212,15 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
 
     @cached_property
     def distance_shares(self) -> npt.NDArray[np.float64]:
-        """Weight of the evidence by squared distances, of each part; 0 with Laplace noise."""
-        return np.array([0.0 if part.scale else DISTANCE_SHARE for part in self.parts])
+        """Weight of the evidence by squared distances, of each part; 0 with Laplace noise.
+
+        Over time it is also 0 for bounded reports with more than a little noise.
+        """
+        only_logs = [
+            part.scale > 0 or (self.method.follows_time and not part.is_little)
+            for part in self.parts
+        ]
+        return np.where(only_logs, 0.0, DISTANCE_SHARE)
 
     @cached_property
     def truth_unit(self) -> float:
@@ -239,7 +261,7 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
         rows = partition.values[int(partition.offsets[0]) : int(partition.offsets[-1])]
         numbers = rows * self.summary.extent + self.summary.middle
         cells = np.clip((numbers - state.low) / (state.high - state.low) * CELLS, 0, CELLS - 1)
-        tally = NumberTally.empty(self.summary, cells=CELLS)
+        tally = NumberTally.empty(self.summary, self.table_rows, cells=CELLS)
         return evolve(tally, cells=np.bincount(cells.astype(np.int64), minlength=CELLS))
 
     def sweep_bins(
@@ -268,6 +290,7 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
         candidates = state.trial.candidates if state.trial else ()
         tally = NumberTally.empty(
             summary,
+            self.table_rows,
             *distributions.logs.shape,
             fills_in=self.fills_in,
             supported=state.reviews,

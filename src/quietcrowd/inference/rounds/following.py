@@ -9,6 +9,7 @@ from attrs import evolve
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.frames import positions_by_text
 from quietcrowd.inference.model import FollowsTime, Model
+from quietcrowd.inference.partition import Partition
 from quietcrowd.inference.reading import Observations
 from quietcrowd.inference.rounds.history import KEPT_ROUNDS, FilterBank, Round, RoundHistory
 from quietcrowd.inference.task_estimates import LabelEstimates
@@ -50,6 +51,7 @@ def check_follows(model: Model[Any, Any, Any], options: Any) -> None:
     """Raise AnswerError unless the truths of a model can follow time."""
     if options is not None or not isinstance(model, FollowsTime):
         raise AnswerError("inference.over-time-unsupported")
+    model.check_size()
 
 
 def join_tasks(init: Any, observed: Observations) -> Observations:
@@ -64,16 +66,19 @@ def join_tasks(init: Any, observed: Observations) -> Observations:
     return observed.on_tasks(pa.concat_arrays([known, added]), places)
 
 
-def begin_round(model: Any, init: Any, number: int, tasks: int) -> tuple[Any, Any, RoundHistory]:
+def begin_round(
+    model: Any, init: Any, number: int, partition: Partition
+) -> tuple[Any, Any, RoundHistory]:
     """Return the model of a round with the truths' priors, its start, and the predicted history."""
     transitions = init.model.transitions(init.tally, init.state)
     history: RoundHistory = init.over_time
     step = transitions.repeated(number - history.last.number)
-    bank = history.bank.predicted(step, tasks)
+    bank = history.bank.predicted(step, partition.tasks)
     priors = np.log(np.maximum(bank.mean, _LEAST))
-    state = model.next_round(init.state, transitions.rest)
+    tally, state = init.model.at_rest(init.tally, init.state)
     history = evolve(history, bank=bank, transitions=transitions)
-    return evolve(model, task_priors=priors), evolve(init, state=state), history
+    start = evolve(init, tally=tally, state=state)
+    return model.next_round(partition, priors), start, history
 
 
 def first_history(estimate: Any, number: int) -> RoundHistory:

@@ -21,7 +21,8 @@ _LEAST = 1e-300
 class FilterBank:
     """Posteriors of the apparent truths under each candidate of their change.
 
-    `now` is at [candidate, task, state], and `evidence` has the log evidence of each candidate.
+    `now` is at [candidate, task, state], and `evidence` has the log probability of each
+    candidate and all reports.
     """
 
     now: Floats
@@ -32,7 +33,7 @@ class FilterBank:
         """Return the bank before the first round."""
         candidates = len(transitions.anew)
         now = np.tile(transitions.rest, (candidates, tasks, 1))
-        return cls(now=now, evidence=np.zeros(candidates))
+        return cls(now=now, evidence=np.log(transitions.prior))
 
     @property
     def weights(self) -> Floats:

@@ -23,17 +23,21 @@ class Transitions:
     """Candidates of the change between two rounds.
 
     A fraction of the truths, `anew` by candidate, restarts from the distribution `rest`. The
-    others move by `steps`, at [candidate, from, to]; without steps, they stay.
+    others move by `steps`, at [candidate, from, to]; without steps, they stay. `prior` are the
+    probabilities of the candidates, in proportion to their size: that of a step or of the fraction
+    is uniform.
     """
 
     anew: Floats
+    prior: Floats
     rest: Floats
     steps: Floats | None = None
 
     @classmethod
     def of_labels(cls, rest: Floats) -> Self:
         """Return Markov chains with the stationary distribution `rest`."""
-        return cls(anew=np.array(SWITCH_RATES), rest=rest)
+        anew = np.array(SWITCH_RATES)
+        return cls(anew=anew, prior=anew / anew.sum(), rest=rest)
 
     @classmethod
     def of_numbers(cls, rest: Floats) -> Self:
@@ -42,7 +46,9 @@ class Transitions:
         apart = (bins[:, np.newaxis] - bins) / np.array(LEVEL_STEPS)[:, np.newaxis, np.newaxis]
         steps = np.exp(-0.5 * apart**2)
         steps = np.concatenate([steps, np.eye(len(rest))[np.newaxis]])
+        sizes = np.array([*LEVEL_STEPS, LEVEL_STEPS[-1]])
         return cls(
+            prior=sizes / sizes.sum(),
             anew=np.array([*[JUMPS] * len(LEVEL_STEPS), 1.0]),
             rest=rest,
             steps=steps / steps.sum(axis=2, keepdims=True),
