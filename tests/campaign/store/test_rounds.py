@@ -208,6 +208,18 @@ def test_what_prevents_rounds(desk, members, field):
     assert [one["field"] for one in found] == [field]
 
 
+def test_the_terms_of_a_menu_are_those_of_all_levels(desk):
+    draft = desk.draft(domain=YES_NO.to_dict(), menu=MENU, rounds=ROUNDS, at_least=2)["id"]
+    desk.import_csv(draft, "question\nIs it?\n").raise_for_status()
+    found = desk.client.get(f"/campaigns/{draft}/readiness").raise_for_status().json()
+    assert found["ready"]
+    config = desk.client.get(f"/campaigns/{draft}/preview").json()["config"]
+    for name, lines in (("summary", found["words"]), ("consent", found["sentences"])):
+        first, second = (entry[name] for entry in config["menu"]["entries"])
+        assert lines == [*first, "Level 2:", *(line for line in second if line not in first)]
+        assert len(first) < len(lines) < len(first) + len(second)
+
+
 @pytest.mark.grid
 @pytest.mark.parametrize("used", [True, False])
 def test_who_replaces_another_keeps_the_slot_and_begins_with_a_later_round(

@@ -78,6 +78,17 @@ def chosen(config: Mapping[str, Any], choice: int | None) -> dict[str, Any]:
     return {**flat, **config["menu"]["entries"][choice]}
 
 
+def lines_of(config: Mapping[str, Any], name: str) -> list[str]:
+    """Return ``consent`` or ``summary``; with a menu, what differs at other levels follows."""
+    if "menu" not in config:
+        return list(config[name])
+    first, *others = (entry[name] for entry in config["menu"]["entries"])
+    lines = list(first)
+    for level, other in enumerate(others, 2):
+        lines += [f"Level {level}:", *(line for line in other if line not in first)]
+    return lines
+
+
 def with_menu(flats: Sequence[Mapping[str, Any]], menu: Menu) -> dict[str, Any]:
     """Return the configuration with a menu of these `chosen` ones, ordered by loss."""
     losses = [person_loss(flat) for flat in flats]

@@ -78,11 +78,13 @@ class Open(OnCampaign):
 
     def run(self) -> None:
         """Open it, and print what workers agree to."""
+        from quietcrowd.campaign.terms.menu import lines_of
+
         with self.client() as client:
             opened = checked(client.post(f"/campaigns/{self.campaign_id}/open")).json()
             public = checked(client.get(f"/public/campaigns/{self.campaign_id}")).json()
         note(f"Open. Workers agree to {opened['config_hash']}:")
-        for sentence in public["config"]["consent"]:
+        for sentence in lines_of(public["config"], "consent"):
             note(sentence)
         note(f"Dashboard: {self.address}/dashboard/{self.campaign_id}")
         note(

@@ -24,6 +24,7 @@ from quietcrowd.campaign.store.drafts import (
     previewed_configuration,
 )
 from quietcrowd.campaign.store.requesters import owned_campaign
+from quietcrowd.campaign.terms.menu import lines_of
 from quietcrowd.campaign.terms.settings import PREFIX
 
 router = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}", tags=["campaigns"])
@@ -47,8 +48,8 @@ def read_readiness(campaign: Id, requester: Requester, service: ServiceOf) -> Re
         ready=not found,
         problems=found,
         notes=notes_on_draft(row, tasks),
-        words=None if config is None else list(config["summary"]),
-        sentences=None if config is None else list(config["consent"]),
+        words=None if config is None else lines_of(config, "summary"),
+        sentences=None if config is None else lines_of(config, "consent"),
     )
 
 

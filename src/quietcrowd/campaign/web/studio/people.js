@@ -150,7 +150,9 @@ class Forecast {
         const apply = (people, changes) => this.#apply(people, changes);
         await ways(this.#app, { row, expected, signal, apply });
       }
-      this.#app.goal === "truths" && new Curve().show(await this.#app.plans.curve(row, signal), row);
+      const curve = this.#app.goal === "truths" && (await this.#app.plans.curve(row, signal).catch(() => null));
+      curve && new Curve().show(curve, row);
+      curve || signal.aborted || (byId("curve-card").hidden = true);
     } catch (error) {
       if (!signal.aborted) {
         const rules = error.errors?.map(({ message }) => message).join(" ");

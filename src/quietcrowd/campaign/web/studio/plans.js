@@ -4,6 +4,7 @@ import { plannedDomain } from "./domain.js";
 import { slotsOf } from "./rounds.js";
 
 const SIZES = [1 / 4, 1 / 2, 2, 4, 8, 16]; // other multiples of the number of people, for the curve
+const FEW_SIZES = [1 / 4, 4]; // with a menu, which takes longer
 const FEWEST = 2;
 
 /**
@@ -49,7 +50,8 @@ export class Plans {
 
   /** Return the plan of other numbers of people, and of a known row. */
   async curve(mine, signal) {
-    const sizes = new Set(SIZES.map((factor) => Math.max(FEWEST, Math.round(factor * mine.workers))));
+    const factors = this.#app.campaign.menu === null ? SIZES : FEW_SIZES;
+    const sizes = new Set(factors.map((factor) => Math.max(FEWEST, Math.round(factor * mine.workers))));
     sizes.delete(mine.workers);
     const plan = await this.#plan(this.order([...sizes]), signal);
     return { ...plan, rows: [...plan.rows, mine].sort((one, other) => one.workers - other.workers) };
