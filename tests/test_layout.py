@@ -28,9 +28,11 @@ FOLDERS = sorted({place.parent for place in PLACES})
 
 NO_MIRROR = {
     "test_architecture": "the pictures of the folders, and the page about them",
+    "test_answer_rounds": "the command that answers, in campaigns with a menu or rounds",
     "test_audit_shares": "a table of docs/audit.md, for all mechanisms",
     "test_broken_mechanisms": "mechanisms that are broken on purpose, and the audit of each",
     "test_choosing": "docs/choosing.md, and what works it out",
+    "test_client_rounds": "a device, in campaigns with a menu or rounds",
     "test_consent_page": "the screen of consent, with what a device says of a campaign",
     "test_contract": "every route, by requests that are made from the OpenAPI document",
     "test_contributing": "what CONTRIBUTING.md prints, through everything",
@@ -57,6 +59,7 @@ NO_MIRROR = {
     "test_json_output": "every command that prints JSON",
     "test_layout": "the tests themselves",
     "test_lost_files": "databases, journals and copies, whatever is lost and restored",
+    "test_menus_and_rounds": "campaigns with a menu or rounds: who may send what, and who sees it",
     "test_mixtures": "reports of several mechanisms, through every method",
     "test_looks": "what a requester sees, whatever workers do in whichever order",
     "test_losses": "what the page works out of losses, beside what Python does",
@@ -74,6 +77,7 @@ NO_MIRROR = {
     "test_secrets": "everything that a server leaves behind",
     "test_studio_campaigns": "a whole campaign in the studio, with a server",
     "test_studio_in_browser": "the whole studio, with a server",
+    "test_studio_rounds": "levels of privacy and rounds in the studio, with a server",
     "test_studio_screens": "every screen of the studio, with a server",
     "test_task_files": "files of tasks of any format, by the routes that take them",
     "test_ten_questions": "the page for workers as a person meets it: taps, words, a kill",
@@ -85,6 +89,7 @@ NO_MIRROR = {
     "test_upgrade_in_turn": "two whole servers on one PostgreSQL, of two versions",
     "test_what_leaves": "the whole page for workers: every byte that leaves a browser",
     "test_whole_campaigns": "both pages and a server, from consent to truths",
+    "test_whole_rounds": "a campaign of rounds with a menu, from devices to results",
 }
 """Tests that cut across modules, by name, and what each is about instead of one of them."""
 

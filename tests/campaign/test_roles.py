@@ -82,6 +82,8 @@ ROWS = {
     ("GET", f"{OWN}/reports"): ("open", {}, owners(200)),
     ("GET", f"{OWN}/truths"): ("open", {}, readers(409)),
     ("GET", f"{OWN}/shares"): ("open", {}, readers(409)),
+    ("GET", f"{OWN}/rounds"): ("open", {}, readers(409)),
+    ("GET", f"{OWN}/series"): ("open", {}, readers(409)),
     ("POST", f"{OWN}/dashboard-codes"): ("open", {}, owners(201)),
     ("POST", f"{OWN}/dashboard-tokens"): ("open", {}, (*[401] * 8, 201)),
     ("GET", "/api/v1/keys"): ("open", {}, owners(200, stranger=200)),

@@ -29,19 +29,31 @@ STUDIO = re.compile(r'"goal":.*?"mechanism_name":null,"why":"[^"]*",')
 """What documents of campaigns also hold since, before the mechanism."""
 
 
+ROUNDS = '"menu":null,"expected":null,"rounds":null,"losses":null,"shown_round":null,'
+"""What they also hold since, after it, in campaigns without a menu and rounds."""
+
+
 DECIDED = re.compile(r'"decided": \w+, |(?<=,)(?:decided|True|False),(?=\w+,\w+\r?$)', re.MULTILINE)
 """Whether truths are decided, next to their confidence."""
+
+
+NAMED = re.compile(r', "mechanism": "qc-\w{16}"|,(?:mechanism|qc-\w{16})(?=\r?$)', re.MULTILINE)
+"""Names of mechanisms in rows of reports."""
 
 
 def as_then(name, answer):
     """Return an answer without what was added to it since."""
     if "/truths." in name:
         return {**answer, "text": DECIDED.sub("", answer["text"])}
+    if "/reports." in name:
+        return {**answer, "text": NAMED.sub("", answer["text"])}
     if answer["status"] != 200 or not name.endswith(("/document", "/public")):
         return answer
     document = name.endswith("/document")
     if document:
-        answer = {**answer, "text": STUDIO.sub("", answer["text"], count=1)}
+        text = STUDIO.sub("", answer["text"], count=1)
+        assert ROUNDS in text
+        answer = {**answer, "text": text.replace(ROUNDS, "")}
     since = {**SINCE, "allotment": None, "drafts": None} if document else {"closes_on": None}
     ending = f",{json.dumps(since, separators=(',', ':'))[1:]}"
     assert answer["text"].endswith(ending)

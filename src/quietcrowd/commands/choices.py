@@ -25,7 +25,7 @@ T = TypeVar("T")
 MECHANISMS = Mechanism.registry()
 
 METHODS = {
-    "noise-aware": "prior, shared_errors, groups",
+    "noise-aware": "prior, shared_errors, groups, over_time",
     "majority": "",
     "weighted-vote": "smoothing",
     "dawid-skene": "one_coin, smoothing, trust, class_smoothing",

@@ -52,6 +52,7 @@ from quietcrowd.task_options import TaskOptions
 from quietcrowd.validation import check_names, check_proportion, find_described
 
 _REGISTRY: dict[str, type[Mechanism]] = {}
+_MAKERS: dict[str, type[Mechanism]] = {}  # without those that only describe reports
 
 _REMOVED = {"sampled-variance": "mechanisms.sampled-variance-removed"}
 
@@ -111,6 +112,8 @@ class Mechanism(ABC):
             if cls.name in _REGISTRY:
                 raise TypeError(f"the name {cls.name!r} is that of {_REGISTRY[cls.name].__name__}")
             _REGISTRY[cls.name] = cls
+            if cls.randomizes:
+                _MAKERS[cls.name] = cls
 
     @staticmethod
     def registry() -> Mapping[str, type[Mechanism]]:
@@ -118,7 +121,7 @@ class Mechanism(ABC):
 
         Each class with its own `name` is registered when it is defined.
         """
-        return MappingProxyType({name: kind for name, kind in _REGISTRY.items() if kind.randomizes})
+        return MappingProxyType(_MAKERS)
 
     @property
     def report_domain(self) -> Domain:

@@ -5,7 +5,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from tests.campaign.clocks import ROUNDS
-from tests.campaign.store.test_rounds import (
+from tests.campaign.store.test_menus_and_rounds import (
     YES_NO,
     campaign,
     clock,

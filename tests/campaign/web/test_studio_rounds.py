@@ -8,7 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from tests.campaign.people import YES_NO, Running, new_desk
 from tests.campaign.results.test_following import infer, report
-from tests.campaign.store.test_rounds import HOUR, ROUNDS, Clock, joined, keep
+from tests.campaign.store.test_menus_and_rounds import HOUR, ROUNDS, Clock, joined, keep
 from tests.campaign.web.people_in_browsers import RequesterInBrowser
 from tests.campaign.web.test_studio_screens import SIZES, SMALL, WIDE, planned
 from tests.nightly import nightly

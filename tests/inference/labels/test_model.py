@@ -170,7 +170,7 @@ def test_a_warm_start_of_another_method_is_refused():
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ([1, 2, 3], "expected a pandas, Polars or PyArrow dataframe; got list"),
+        ([1, 2, 3], "expected a pandas, Polars or PyArrow dataframe; got int"),
         (pd.DataFrame({"task": [1], "worker": [1]}), "column 'label' is missing"),
         (pd.DataFrame({"task": [1], "worker": [1], "label": [None]}), "there is no answer"),
         (

@@ -5,7 +5,7 @@ import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from tests.campaign.device.test_rounds import LATEST, MENU, STRONG, WEAK, Cut
+from tests.campaign.device.test_client_rounds import LATEST, MENU, STRONG, WEAK, Cut
 from tests.campaign.devices import NOWHERE, Fake
 from tests.campaign.terms.test_rounds import rounds
 from tests.commands.worker.test_answer import run, through, types  # noqa: F401
