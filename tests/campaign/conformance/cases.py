@@ -10,6 +10,7 @@ import json
 from attrs import evolve, frozen
 from tests.campaign.mechanisms import LABELS, MECHANISMS, RANGE
 from tests.campaign.promises import PROMISES
+from tests.campaign.terms.test_rounds import rounds
 
 import quietcrowd as qc
 from quietcrowd.campaign.terms.canonical import canonical_json
@@ -18,6 +19,7 @@ from quietcrowd.campaign.terms.configuration import (
     build_configuration,
     earlier_members,
 )
+from quietcrowd.campaign.terms.menu import Menu
 from quietcrowd.campaign.terms.promises import Promises
 from quietcrowd.mechanisms import Mechanism, TwoLayerRandomizedResponse
 from quietcrowd.mechanisms.randomized_response import RandomizedAmong
@@ -133,7 +135,40 @@ NUMBERS = [
 COPIES = [{"q": "Is it red?"}, {"q": "Is it red?"}, {"q": "Is it tall?"}, {}, {}]
 NEAR_COPIES = [{"q": "Is it red?"}, {"q": "is it  RED"}, {"q": "3. Is it red?"}]
 
+ROUNDS = rounds(cap=12, count=None, step=4, keep=5)
+MENU = Menu(
+    mechanisms=tuple(evolve(LABEL, epsilon=epsilon) for epsilon in (0.5, 1.0, 4.0)),
+    shares=(0.5, 0.2, 0.3),
+    expected={"error": 0.2375, "guess": 0.5},
+)
+NUMBER_MENU = Menu(
+    mechanisms=(MECHANISMS["laplace"], evolve(MECHANISMS["piecewise"], epsilon=4.0)),
+    shares=(0.5, 0.5),
+)
+
 VALID = {
+    "a menu": campaign_of(MENU, drafts=True, promises={"at_least": 5}),
+    "a menu of numbers, some handed out": campaign_of(
+        NUMBER_MENU, drafts=False, answers=2, allotment="random"
+    ),
+    "a menu in rounds": campaign_of(MENU, drafts=True, rounds=ROUNDS),
+    "rounds": campaign_of(LABEL, drafts=True, rounds=ROUNDS, promises={"at_least": 5}),
+    "rounds by budget": campaign_of(
+        MECHANISMS["two-layer"],
+        drafts=True,
+        answers=3,
+        allotment="random",
+        rounds=rounds(
+            division="budget", keep=1, length=5_400, grace=61, first="2027-01-31T23:59:00Z"
+        ),
+    ),
+    "rounds about lasting facts": campaign_of(
+        MECHANISMS["piecewise"],
+        drafts=False,
+        rounds=rounds(
+            facts="lasting", window=1, step=1, cap=1_500, count=1_500, length=3_600, grace=3_600
+        ),
+    ),
     **{name: campaign_of(mechanism) for name, mechanism in OF_ALL_KINDS.items()},
     "of the first version": campaign_of(LABEL, promises=None),
     "of the second version": campaign_of(LABEL, requester_id=None),
@@ -237,6 +272,58 @@ MEMBERS = sorted(VALID["one-layer"].config)
 PRIVACY = ("answer_epsilon", "linked_epsilon", "worker_epsilon", "delta")
 
 TAMPERED = {
+    **{
+        f"a menu: {name}": ("a menu in rounds", change)
+        for name, change in {
+            "no entry": changed(["menu", "entries"], []),
+            "one entry": changed(["menu", "entries"], lambda entries: entries[:1]),
+            "one twice": changed(["menu", "entries"], lambda entries: [entries[0], *entries[:2]]),
+            "another order": changed(["menu", "entries"], lambda entries: entries[::-1]),
+            "another loss": changed(["menu", "entries", 2, "guarantee", "worker_epsilon"], 0.5),
+            "other words": changed(["menu", "entries", 1, "consent", 0], "Nothing is revealed."),
+            "an entry with a member more": changed(["menu", "entries", 1, "tasks"], 5),
+            "an entry without losses": lambda config: config["menu"]["entries"][0].pop("losses"),
+            "other shares": changed(["menu", "shares", 0], 0.6),
+            "a share of none": changed(["menu", "shares"], [0, 0.7, 0.3]),
+            "shares in words": changed(["menu", "shares"], "half"),
+            "an error in words": changed(["menu", "expected", "error"], "small"),
+            "an error less": lambda config: config["menu"]["expected"].pop("guess"),
+            "a member more": changed(["menu", "preselected"], 2),
+            "null": changed(["menu"], None),
+            "a mechanism next to it": changed(["mechanism"], LABEL.to_dict()),
+            "without rounds": without("rounds"),
+        }.items()
+    },
+    **{
+        f"rounds: {name}": ("rounds", change)
+        for name, change in {
+            **{
+                f"{member} is {value}": changed(["rounds", member], value)
+                for member, value in (
+                    *(("first", "2026-12-02T00:00:00Z"), ("first", "2026-12-01"), ("first", None)),
+                    *(("length", 3_600), ("length", 59), ("count", 12), ("count", 11)),
+                    *(("cap", 13), ("cap", 3), ("cap", 0), ("grace", 90_000), ("window", 5)),
+                    *(("window", 2), ("step", 3), ("step", 13), ("division", "budget")),
+                    *(("division", None), ("facts", "lasting"), ("facts", "old"), ("keep", 0)),
+                )
+            },
+            "a member more": changed(["rounds", "tasks"], 5),
+            "a member less": lambda config: config["rounds"].pop("keep"),
+            "null": changed(["rounds"], None),
+            "no losses": without("losses"),
+            **{
+                f"another loss of a {name}": changed(["losses", name], lambda loss: loss / 2)
+                for name in ("round", "window", "campaign", "fact")
+            },
+            "a loss more": changed(["losses", "day"], 1.0),
+            "about a day": changed(["as_of"], "2026-12-01"),
+            "of the fifth version": changed(["version"], 5),
+            "losses alone": without("rounds"),
+            "other words": changed(["consent", 3], "There is one round."),
+            "another line": changed(["summary", 3], "50 % sure from any 3 rounds"),
+        }.items()
+    },
+    "the sixth version without a menu or rounds": ("of the fifth version", changed(["version"], 6)),
     **{f"without {name}": ("one-layer", without(name)) for name in MEMBERS},
     **{f"{name} is null": ("one-layer", changed([name], None)) for name in MEMBERS},
     "a member more": ("one-layer", lambda config: config.update(more=1)),

@@ -3,6 +3,7 @@
 import { digitsOf } from "../channels/random.js";
 import { ratioOf } from "../channels/rational.js";
 import { counted, inWords, pointed } from "./names.js";
+import { durationOf, mostRounds, slotsOf, unitsOf } from "./rounds.js";
 
 const DOUBT_BITS = 200;
 const SURE = 1n << BigInt(DOUBT_BITS);
@@ -11,20 +12,54 @@ const DUST = 10n ** 12n; // an excess below 1 in this number over a round number
 const LARGEST_LOSS = 1000;
 
 /** Return the sentences about the guarantee, and all others. @returns {string[][]} */
-export function consentSentences({ guarantee, promises, allotment, asOf }, say) {
+export function consentSentences(terms, say) {
+  const { guarantee, promises, allotment, asOf, rounds, choice } = terms;
   const seen = say(`consent.participation.${seenOf(guarantee)}`);
   return [
     [aboutOne(guarantee, say), ...aboutAll(guarantee, say), seen],
     [
       ...(asOf ? [say("consent.as-of", { day: asOf })] : []),
       ...(allotment ? [say(`consent.allotted.${allotment.kind}`, countsOf(allotment, say))] : []),
-      ...(promises ? sayPromised("consent", ["shown", "withdrawn", "kept"], promises, say) : []),
+      ...(rounds ? sayRounds(terms, say) : []),
+      ...(promises && !rounds
+        ? sayPromised("consent", ["shown", "withdrawn", "kept"], promises, say)
+        : []),
+      ...(choice === null ? [] : [say("consent.choice")]),
     ],
   ];
 }
 
+/** Return the sentences about rounds, also in place of those of the promises. */
+function sayRounds({ rounds, losses, promises }, say) {
+  const { at_least: least, retention_days: days } = promises;
+  const about = (key, loss, count) => {
+    const what = say(key, { count: counted(count, say) });
+    return say("consent.about", { what, limit: limitOf("consent.limit", loss, say) });
+  };
+  const kept = { rounds: unitsOf(rounds.keep, "round", say), days: unitsOf(days, "day", say) };
+  return [
+    say(rounds.count === null ? "rounds.times.open" : "rounds.times", {
+      length: durationOf(rounds.length, say),
+      begin: `${rounds.first.slice(0, 10)} ${rounds.first.slice(11, 16)} UTC`,
+      rounds: unitsOf(rounds.cap, "round", say),
+    }),
+    say("rounds.own", { count: slotsOf(rounds), slots: counted(slotsOf(rounds), say) }),
+    ...(rounds.window > 1 ? [about("rounds.window", losses.window, rounds.window)] : []),
+    about("rounds.all", losses.campaign, mostRounds(rounds)),
+    say(`rounds.${rounds.facts}`),
+    say("rounds.missed"),
+    say("rounds.shown", {
+      ...{ count: least, least: counted(least, say) },
+      after: durationOf(rounds.grace, say),
+    }),
+    say("rounds.withdrawn", kept),
+    say("rounds.kept", kept),
+  ];
+}
+
 /** Return the lines to read first: figures and participation before the others. */
-export function shortConsent({ guarantee, promises, allotment, report }, say) {
+export function shortConsent(terms, say) {
+  const { guarantee, promises, allotment, report, rounds, losses, choice } = terms;
   const { linked, linkedEpsilon, workerEpsilon } = guarantee;
   const figure = (key, loss, number) => {
     const sure = isOpen(loss) ? say("short.certain") : sureOf(loss, say);
@@ -34,15 +69,31 @@ export function shortConsent({ guarantee, promises, allotment, report }, say) {
   const one = figure(linked > 1 ? "linked" : "one", linkedEpsilon, linked);
   const all = figure(count === 2 ? "both" : "all", workerEpsilon, count);
   const isOne = report.kind === "sketch";
+  const more = rounds
+    ? [
+        ...(rounds.window > 1 ? [figure("window", losses.window, rounds.window)] : []),
+        figure("rounds", losses.campaign, mostRounds(rounds)),
+      ]
+    : [];
   return [
     say("short.learn"),
-    isOne ? [figure("sent", workerEpsilon, count)] : [one, all].slice(0, count),
+    [...(isOne ? [figure("sent", workerEpsilon, count)] : [one, all].slice(0, count)), ...more],
     say(`short.participation.${seenOf(guarantee)}`),
     [
       ...(allotment ? [say("short.allotted", countsOf(allotment, say))] : []),
-      ...(promises ? sayPromised("short", ["shown", "kept"], promises, say) : []),
+      ...(rounds ? shortRounds(rounds, promises, say) : []),
+      ...(promises && !rounds ? sayPromised("short", ["shown", "kept"], promises, say) : []),
+      ...(choice === null ? [] : [say("short.choice")]),
       say("short.elsewhere"),
     ],
+  ];
+}
+
+function shortRounds(rounds, { at_least: least }, say) {
+  return [
+    say("short.own", { count: slotsOf(rounds), slots: counted(slotsOf(rounds), say) }),
+    say("short.round.shown", { count: least, least: counted(least, say) }),
+    say("short.round.kept", { rounds: unitsOf(rounds.keep, "round", say) }),
   ];
 }
 

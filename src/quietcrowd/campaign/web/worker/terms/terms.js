@@ -5,8 +5,9 @@ import { lossOfNamed } from "../channels/sketch_losses.js";
 import { canonicalHash, canonicalJson } from "./canonical.js";
 import { consentSentences, shortConsent } from "./consent.js";
 import { checkedDomain } from "./domain.js";
-import { haveOptions } from "./options.js";
+import { haveOptions, isAmongOptions } from "./options.js";
 import { largestGroup } from "./questions.js";
+import { areRounds, roundLosses } from "./rounds.js";
 
 const MOST_TASKS = 20_000;
 const MOST_ANSWERS = 5000;
@@ -35,6 +36,13 @@ const NAMED = Object.freeze({ requester_id: (value) => isText(value) && HEX_ID.t
 const LATEST = Object.freeze({ drafts: isFlag, summary: Array.isArray });
 const DATED = Object.freeze({ as_of: isDay });
 
+const IN_ROUNDS = Object.freeze({ rounds: areRounds, losses: isObject });
+
+const ENTRY = ["mechanism", "channel", "report", "guarantee", "consent", "summary"];
+const MOST_ENTRIES = 8;
+const isShare = (value) => value > 0 && value < 1;
+const isError = (value) => typeof value === "number" && value >= 0;
+
 const FIGURES = Object.freeze({
   ...{ answer_epsilon: "epsilon", linked_epsilon: "linkedEpsilon" },
   ...{ worker_epsilon: "workerEpsilon", delta: "delta" },
@@ -58,12 +66,70 @@ async function attempt(give, name) {
   }
 }
 
-/** Read and check a configuration as received; `english` serves to compare its sentences. */
-export async function readTerms(text, { campaign, configHash, english }) {
+/** Return the first of the terms that `readMenu` returns. */
+export async function readTerms(text, given) {
+  return (await readMenu(text, given))[0];
+}
+
+/**
+ * Read and check a configuration as received, and return the terms of each entry of its menu, or of
+ * the one mechanism without a menu. `english` serves to compare its sentences.
+ */
+export async function readMenu(text, { campaign, configHash, english }) {
   const config = await attempt(() => JSON.parse(text), "config");
-  checkMembers(config, campaign);
+  refuseUnless(isObject(config), "config");
+  const { menu, ...shared } = config;
+  const isMenu = config.version === 6 && menu !== undefined;
+  refuseUnless(!isMenu || areEntries(menu, shared), "members", { names: "menu" });
+  const flats = isMenu ? menu.entries.map((one) => ({ ...shared, ...one })) : [config];
+  flats.forEach((flat) => checkMembers(flat, campaign));
+  refuseUnless(config.version !== 6 || isMenu || "rounds" in config, "version");
   const hash = async () => canonicalJson(config) === text && (await canonicalHash(config));
   refuseUnless((await attempt(hash, "config")) === configHash, "config");
+  const all = flats.map(async (flat, i) => ({
+    ...(await termsOf(flat, english, isMenu ? i : null)),
+    ...(isMenu && { share: menu.shares[i], expected: menu.expected }),
+    configHash,
+  }));
+  const terms = await Promise.all(all);
+  refuseUnless(!isMenu || areChoices(terms), "members", { names: "menu" });
+  return terms;
+}
+
+/** Return whether a menu has the form that Python writes; `areChoices` checks its mechanisms. */
+function areEntries(menu, shared) {
+  const { entries, shares, expected } = isObject(menu) ? menu : {};
+  const names = [...ENTRY, ...("rounds" in shared ? ["losses"] : [])];
+  const has = (value, members) =>
+    isObject(value) && canonicalJson(Object.keys(value).sort()) === canonicalJson(members);
+  const total = Array.isArray(shares) ? shares.reduce((sum, one) => sum + one, 0) : 0;
+  return (
+    has(menu, ["entries", "expected", "shares"]) &&
+    Array.isArray(entries) &&
+    entries.every((one) => has(one, names.toSorted())) &&
+    names.every((name) => !(name in shared)) &&
+    (entries.length >= 2 && entries.length <= MOST_ENTRIES) &&
+    (Math.abs(total - 1) <= 1e-9 && shares.length === entries.length && shares.every(isShare)) &&
+    (expected === null ||
+      (has(expected, ["error", "guess"]) && Object.values(expected).every(isError)))
+  );
+}
+
+/** Return whether mechanisms differ, can be read together, and are ordered by their loss. */
+function areChoices(terms) {
+  const described = terms.map(({ mechanism }) => canonicalJson(mechanism));
+  const domains = terms.map(({ mechanism }) => canonicalJson(mechanism.domain));
+  const losses = terms.map(({ guarantee }) => guarantee.workerEpsilon);
+  return (
+    new Set(described).size === terms.length &&
+    new Set(domains).size === 1 &&
+    losses.every((loss, i) => i === 0 || losses[i - 1] <= loss) &&
+    !terms.some((one) => reportsAll(one) || isAmongOptions(one.channel))
+  );
+}
+
+/** Check a configuration of one mechanism, and return its terms. */
+async function termsOf(config, english, choice) {
   const { mechanism, channel } = config; // only the mechanism's domain is read, not its parameters
   refuseUnless(whyNot(channel) === null, "mechanism");
   const domain = await attempt(() => checkedDomain(mechanism.domain), "unsound");
@@ -82,7 +148,12 @@ export async function readTerms(text, { campaign, configHash, english }) {
   const allotment = isHandedOut ? { kind: config.allotment, answers, tasks } : null;
   refuseUnless(!allotment || !reportsAll(config), "counts");
   const { requester_id: requesterId = null, as_of: asOf = null, drafts = null } = config;
-  const given = { guarantee, promises, allotment, asOf, report };
+  const { rounds = null, losses = null } = config;
+  const given = { guarantee, promises, allotment, asOf, report, rounds, losses, choice };
+  const { worker_epsilon: loss } = config.guarantee;
+  const isLost = rounds && !areLosses(losses, roundLosses(rounds, guarantee.workerEpsilon));
+  refuseUnless(!isLost, "loss", { epsilon: found.workerEpsilon });
+  refuseUnless(!rounds || (!reportsAll(config) && loss !== null && asOf === null), "counts");
   const lost = {
     guarantee: figuresOf(guarantee, config, english),
     consent: consentSentences(given, english).flat(),
@@ -91,11 +162,16 @@ export async function readTerms(text, { campaign, configHash, english }) {
   const isSaid = !differing(config, lost).length;
   refuseUnless(isSaid, "loss", { epsilon: found.workerEpsilon });
   return {
-    ...{ campaign, title: config.title, description: config.description },
+    ...{ campaign: config.campaign, title: config.title, description: config.description },
     ...{ mechanism, channel, ...given, drafts, requesterId },
     ...{ answers, linked: config.linked, tasks, tasksHash: config.tasks_hash },
-    configHash,
   };
+}
+
+function areLosses(said, expected) {
+  const names = Object.keys(expected);
+  const areNear = names.every((name) => isNear(expected[name], said[name]));
+  return areNear && Object.keys(said).length === names.length;
 }
 
 /** Return the members of a configuration of this version, and their checks. */
@@ -104,7 +180,9 @@ function kindsOf(config) {
   const there = Object.keys(maybe).filter((name) => Object.hasOwn(config, name));
   const latest = Object.fromEntries(there.map((name) => [name, maybe[name]]));
   const named = { ...NAMED, ...latest };
-  const more = [{}, {}, HANDED_OUT, named, { ...named, ...LATEST }][config.version - 1];
+  const newest = { ...named, ...LATEST };
+  const inRounds = { ...newest, ...("rounds" in config || "losses" in config ? IN_ROUNDS : {}) };
+  const more = [{}, {}, HANDED_OUT, named, newest, inRounds][config.version - 1];
   return { version: isCount, ...MEMBERS, ...(config.version === 1 ? {} : PROMISES), ...more };
 }
 
@@ -125,8 +203,7 @@ function differing(config, expected) {
 }
 
 function checkMembers(config, campaign) {
-  refuseUnless(isObject(config), "config");
-  refuseUnless([1, 2, 3, 4, 5].includes(config.version), "version");
+  refuseUnless([1, 2, 3, 4, 5, 6].includes(config.version), "version");
   const kinds = kindsOf(config);
   const names = Object.keys(kinds).filter((name) => !kinds[name](config[name]));
   refuseUnless(!names.length, "members", { names: names.join(", ") });
