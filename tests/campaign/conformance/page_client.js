@@ -102,11 +102,12 @@ function withRandom(words, act) {
 }
 
 let devices = new Map();
+let moment = Date.now();
 
 async function device(campaign) {
   if (!devices.has(campaign)) {
     const base = new URL("./", location.href).href;
-    const timing = { delay: 1, pause: 1, patience: 1 };
+    const timing = { delay: 1, pause: 1, patience: 1, now: () => moment };
     const opened = await Device.open({ base, campaign, english: await say(), ...timing });
     await opened.load();
     devices.set(campaign, opened);
@@ -119,6 +120,23 @@ const STEPS = {
     devices = new Map();
     return null;
   },
+  at: (seconds) => {
+    moment = 1000 * seconds;
+    return null;
+  },
+  choose: async (campaign, choice) => {
+    await (await device(campaign)).choose(choice);
+    return null;
+  },
+  commit: async (campaign, answers) => {
+    await (await device(campaign)).commit(new Map(Object.entries(answers)));
+    return null;
+  },
+  rounds_spent: async (campaign) => {
+    const { within, all, most } = (await device(campaign)).roundsSpent;
+    return [within, all, most];
+  },
+  next_round: async (campaign) => (await device(campaign)).nextRound?.number ?? null,
   set_budget: async (budget, campaign) => {
     await (await device(campaign)).setBudget(budget);
     return null;
@@ -129,9 +147,7 @@ const STEPS = {
   },
   answer: async (campaign, answers) => {
     const one = await device(campaign);
-    if (one.state === "new") {
-      await one.join();
-    }
+    await (one.state === "new" ? one.join() : one.load());
     await one.commit(new Map(Object.entries(answers)));
     await one.send();
     return one.receipt.reports.length;

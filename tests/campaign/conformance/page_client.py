@@ -67,6 +67,7 @@ class PageDevice:
 
     page: object
     server: object = None
+    moment: float | None = None
 
     @classmethod
     def of(cls, page):
@@ -77,7 +78,7 @@ class PageDevice:
 
     def begin(self, server, origin):
         """Forget all, and speak to another server at an origin."""
-        self.server = server
+        self.server, self.moment = server, None
         self.page.goto("about:blank")
         session = self.page.context.new_cdp_session(self.page)
         for one in (ORIGIN, OTHER_ORIGIN):
@@ -99,7 +100,9 @@ class PageDevice:
         """Return what a step gives, or that it is refused."""
         if step == "reload":
             self.page.reload()
-            return None
+            return None if self.moment is None else self.take("at", self.moment)
+        if step == "at":
+            [self.moment] = given
         if step == "set_budget":
             given = (*given, self.server.campaigns[0].id)
         return self.page.evaluate(CALL, ["take", step, *given])

@@ -7,12 +7,14 @@ from tests.campaign.conformance.cases import (
     CAMPAIGN,
     COPIES,
     LABEL,
+    MENU,
     NUMBERED,
     NUMBERS,
     WITH_OPTIONS,
     campaign_of,
 )
 from tests.campaign.mechanisms import MECHANISMS, relabelled
+from tests.campaign.terms.test_rounds import rounds
 
 import quietcrowd as qc
 from quietcrowd.mechanisms.randomized_response import RandomizedAmong
@@ -81,6 +83,10 @@ class Play:
         Why no place is given.
     receipt : callable, optional
         What the server makes of a receipt.
+    bound : dict
+        What the server binds a worker to: choice, slot, spent rounds.
+    rounds : list of int
+        Round of each different request with reports; None without rounds.
     """
 
     campaigns: tuple = (ONE,)
@@ -92,6 +98,8 @@ class Play:
     lose_places: int = 0
     problem: str | None = None
     receipt: object = None
+    bound: dict = Factory(dict)
+    rounds: list | None = None
 
 
 def refusing(name, answers, campaign=ONE):
@@ -122,7 +130,176 @@ def doubting(name, change):
     }
 
 
+DAYS = rounds()
+IN_ROUNDS = campaign_of(LABEL, drafts=True, rounds=DAYS)
+EVERY_ROUND = campaign_of(LABEL, drafts=True, rounds=rounds(division="budget"))
+WITH_MENU = campaign_of(MENU, drafts=True)
+
+
+def within(number):
+    """Return the step into a round."""
+    return ("at", DAYS.begin(number) + 60, None)
+
+
+def late(number):
+    """Return the step to the moment after which nothing of a round is sent."""
+    return ("at", DAYS.end(number) + DAYS.grace + 1, None)
+
+
+OF_ROUNDS = {
+    "rounds of one slot": Play(
+        campaigns=(IN_ROUNDS,),
+        bound={"slot": 2},
+        steps=[
+            within(0),
+            ("join", CAMPAIGN, None),
+            ("next_round", CAMPAIGN, 2),
+            ("answer", CAMPAIGN, BOTH, REFUSED),
+            within(2),
+            ("reload", None),
+            ("answer", CAMPAIGN, BOTH, 2),
+            ("answer", CAMPAIGN, ALL, REFUSED),
+            ("next_round", CAMPAIGN, 9),
+            within(3),
+            ("answer", CAMPAIGN, ALL, REFUSED),
+            within(9),
+            ("answer", CAMPAIGN, ALL, 5),
+            ("rounds_spent", CAMPAIGN, [5.0, 7.0, 25.0]),
+            within(29),
+            ("reload", None),
+            ("next_round", CAMPAIGN, None),
+            ("answer", CAMPAIGN, ALL, REFUSED),
+            ("spent", CAMPAIGN, 7),
+        ],
+        uploads=[2, 5],
+        rounds=[2, 9],
+    ),
+    "every round": Play(
+        campaigns=(EVERY_ROUND,),
+        steps=[
+            *(
+                step
+                for number in range(4)
+                for step in (
+                    within(number),
+                    ("join", CAMPAIGN, None),
+                    ("again", CAMPAIGN, [[], []]),
+                    ("answer", CAMPAIGN, BOTH, 2),
+                )
+            ),
+            ("rounds_spent", CAMPAIGN, [6.0, 8.0, 150.0]),
+            ("withdraw", CAMPAIGN, None),
+            within(4),
+            ("answer", CAMPAIGN, BOTH, REFUSED),
+            ("spent", CAMPAIGN, 8),
+        ],
+        uploads=[2, 2, 2, 2],
+        rounds=[0, 1, 2, 3],
+    ),
+    "rounds, a budget": Play(
+        campaigns=(EVERY_ROUND,),
+        steps=[
+            ("set_budget", 3.0, None),
+            within(0),
+            ("join", CAMPAIGN, None),
+            ("answer", CAMPAIGN, BOTH, 2),
+            within(1),
+            ("answer", CAMPAIGN, BOTH, REFUSED),
+            ("answer", CAMPAIGN, {"t1": "no"}, 1),
+        ],
+        uploads=[2, 1],
+        rounds=[0, 1],
+    ),
+    "rounds, sent in the grace": Play(
+        campaigns=(IN_ROUNDS,),
+        bound={"slot": 2},
+        steps=[
+            within(2),
+            ("join", CAMPAIGN, None),
+            ("commit", CAMPAIGN, BOTH, None),
+            ("at", DAYS.end(2) + DAYS.grace, None),
+            ("reload", None),
+            ("send", CAMPAIGN, 2),
+        ],
+        uploads=[2],
+        rounds=[2],
+    ),
+    "rounds, late": Play(
+        campaigns=(IN_ROUNDS,),
+        bound={"slot": 2},
+        steps=[
+            within(2),
+            ("join", CAMPAIGN, None),
+            ("commit", CAMPAIGN, BOTH, None),
+            late(2),
+            ("send", CAMPAIGN, REFUSED),
+            ("reload", None),
+            ("send", CAMPAIGN, REFUSED),
+            ("spent", CAMPAIGN, 2),
+            within(9),
+            ("reload", None),
+            ("answer", CAMPAIGN, BOTH, 2),
+            ("spent", CAMPAIGN, 4),
+        ],
+        uploads=[2],
+        rounds=[9],
+    ),
+    "a slot and spent rounds of the invite": Play(
+        campaigns=(IN_ROUNDS,),
+        bound={"slot": 3, "rounds": [3]},
+        steps=[
+            within(3),
+            ("join", CAMPAIGN, None),
+            ("next_round", CAMPAIGN, 10),
+            ("answer", CAMPAIGN, BOTH, REFUSED),
+            within(10),
+            ("answer", CAMPAIGN, BOTH, 2),
+        ],
+        uploads=[2],
+        rounds=[10],
+    ),
+    **{
+        f"a binding that is none: {bound}": Play(
+            campaigns=(IN_ROUNDS,),
+            bound=bound,
+            steps=[within(2), ("join", CAMPAIGN, REFUSED), ("answer", CAMPAIGN, BOTH, REFUSED)],
+        )
+        for bound in ({"slot": 7}, {"slot": None}, {"choice": 0}, {"rounds": [1.5]}, {"rounds": 7})
+    },
+    "a choice": Play(
+        campaigns=(WITH_MENU,),
+        steps=[
+            ("join", CAMPAIGN, REFUSED),
+            ("answer", CAMPAIGN, BOTH, REFUSED),
+            ("choose", CAMPAIGN, 2, None),
+            ("join", CAMPAIGN, None),
+            ("reload", None),
+            ("answer", CAMPAIGN, BOTH, 2),
+            ("spent", CAMPAIGN, 8),
+        ],
+        uploads=[2],
+    ),
+    "a choice that belongs to the invite": Play(
+        campaigns=(WITH_MENU,),
+        bound={"choice": 2},
+        steps=[
+            ("choose", CAMPAIGN, 0, None),
+            ("join", CAMPAIGN, REFUSED),
+            ("join", CAMPAIGN, REFUSED),
+            ("answer", CAMPAIGN, BOTH, REFUSED),
+            ("reload", None),
+            ("answer", CAMPAIGN, BOTH, REFUSED),
+            ("spent", CAMPAIGN, 0),
+            ("choose", CAMPAIGN, 2, None),
+            ("answer", CAMPAIGN, BOTH, 2),
+            ("spent", CAMPAIGN, 8),
+        ],
+        uploads=[2],
+    ),
+}
+
 PLAYS = {
+    **OF_ROUNDS,
     "answers are sent once": Play(
         steps=[
             ("join", CAMPAIGN, None),

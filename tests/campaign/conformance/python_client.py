@@ -132,6 +132,7 @@ class PythonDevice:
     origin: str
     budget: float | None = None
     clients: dict = Factory(dict)
+    moment: float = 0.0
 
     def client(self, campaign):
         if campaign not in self.clients:
@@ -141,6 +142,7 @@ class PythonDevice:
                 budget=self.budget,
                 patience=5,
                 transport=Wire(self.server),
+                clock=lambda: self.moment,
             )
         return self.clients[campaign]
 
@@ -152,6 +154,28 @@ class PythonDevice:
         """Speak to the same server at another origin."""
         self.origin = origin
         self.reload()
+
+    def at(self, seconds):
+        """Set the clock."""
+        self.moment = seconds
+
+    def choose(self, campaign, choice):
+        self.client(campaign).choose(choice)
+
+    def commit(self, campaign, answers):
+        """Draw and keep, as if the network was cut before anything is sent."""
+        client = self.client(campaign)
+        with client._folder.held():
+            client._answering.commit(answers)
+
+    def rounds_spent(self, campaign):
+        """Return the losses in any window, and in all rounds so far, and at most."""
+        client = self.client(campaign)
+        spent = (client.spent_in_window(number) for number in (None, client.terms.rounds.cap))
+        return [*spent, client.terms.losses.campaign]
+
+    def next_round(self, campaign):
+        return self.client(campaign).next_round
 
     def set_budget(self, budget):
         self.budget = budget

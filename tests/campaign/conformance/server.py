@@ -29,6 +29,8 @@ class Server:
         Why no place is given.
     allot : callable, optional
         Says which tasks are handed out instead, of all ids, each time that they are asked for.
+    bound : dict
+        What a worker is bound to, whatever they ask for: choice, slot, spent rounds.
     """
 
     campaigns: list
@@ -37,6 +39,7 @@ class Server:
     allot: object = None
     lose_places: int = 0
     problem: str | None = None
+    bound: dict = Factory(dict)
     placed: set = Factory(set)
     members: dict = Factory(dict)
     uploads: list = Factory(list)
@@ -48,7 +51,8 @@ class Server:
         name = next((one for one in self.campaigns if one.id in path), None)
         if "/participants/" in path:
             self.members[credential] = name
-            return 201, "{}"
+            asked = {name: json.loads(body).get(name) for name in ("choice", "slot")}
+            return 201, json.dumps({**asked, "rounds": [], **self.bound})
         if name is not None:
             return 200, name.text if path.endswith("/config") else json.dumps(self._public(name))
         if path.endswith("/me/place"):

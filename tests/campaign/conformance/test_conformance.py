@@ -242,6 +242,8 @@ def close(given, expected):
     """Return whether a step gave what it should, losses up to what is rounded."""
     if isinstance(expected, float) or (type(expected) is int and isinstance(given, float)):
         return given == pytest.approx(expected, rel=1e-6)
+    if isinstance(expected, list) and all(isinstance(one, float) for one in expected):
+        return given == pytest.approx(expected, rel=1e-6)
     return given == expected
 
 
@@ -264,12 +266,15 @@ def test_what_workers_do_has_the_same_end(client, name):
         *(list(play.campaigns), play.receipt, play.lose),
         lose_places=play.lose_places,
         problem=play.problem,
+        bound=play.bound,
     )
     with client.device(server, ORIGIN) as device:
         for step, *given, expected in play.steps:
             assert close(device.take(step, *given), expected), step
     different = list(dict.fromkeys(server.uploads))
     assert [len(json.loads(body)["reports"]) for _, body in different] == play.uploads
+    if play.rounds is not None:
+        assert [json.loads(body)["round"] for _, body in different] == play.rounds
     marks = [sum("again" in one for one in json.loads(body)["reports"]) for _, body in different]
     assert marks == (play.marked or [0] * len(marks))
     if play.equal:

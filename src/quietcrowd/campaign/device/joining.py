@@ -87,11 +87,11 @@ class Joining:
         rounds, choice, slot = terms.rounds, document.get("choice"), document.get("slot")
         if terms.choice is None and rounds is None:
             return member
-        spent = document.get("rounds") or []
+        spent = document.get("rounds", [])
         choices = range(len(read.menu)) if terms.choice is not None else None
         slots = None if member.slot is None or rounds is None else range(rounds.slots)
         is_sound = _is_among(choice, choices) and _is_among(slot, slots)
-        if not is_sound or not all(type(one) is int for one in spent):
+        if not (is_sound and isinstance(spent, list) and all(type(one) is int for one in spent)):
             raise CampaignError("campaign.binding-invalid")
         bound = evolve(member, choice=choice, slot=slot)
         if member == folder.membership():

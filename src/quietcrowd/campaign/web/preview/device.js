@@ -3,7 +3,7 @@
 import { draw, reportsAll } from "../channels/index.js";
 import { systemWords } from "../channels/random.js";
 import { canonicalHash, canonicalJson } from "../terms/canonical.js";
-import { askedOf, readTasks, readTerms } from "../terms/terms.js";
+import { askedOf, readMenu, readTasks } from "../terms/terms.js";
 import { newCredential } from "./membership.js";
 import { readable } from "./reports.js";
 
@@ -31,6 +31,8 @@ export class Device {
   mayKeepDrafts = false;
   keepsDrafts = false;
   receipt = null;
+  round = 0;
+  nextRound = null;
   isOther = async () => false; // from here on: nothing is stored
   drafts = () => new Map();
   setKeepsDrafts = async () => {};
@@ -54,8 +56,18 @@ export class Device {
     const { config } = this.#given;
     const [configHash, english] = [await canonicalHash(config), this.#english];
     const asked = { campaign: config.campaign, configHash, english };
-    this.terms = await readTerms(canonicalJson(config), asked);
+    this.menu = await readMenu(canonicalJson(config), asked);
+    this.terms ??= this.menu[0];
     return this.terms;
+  }
+
+  choose(choice) {
+    this.terms = this.menu[choice];
+  }
+
+  get roundsSpent() {
+    const { round: within, campaign: most } = this.terms.losses;
+    return { within, all: within, most };
   }
 
   async join() {

@@ -1,13 +1,15 @@
 // A worker's device in one campaign: its storage and its requests.
 
 import { reportsAll } from "../channels/index.js";
+import { systemWords, uniformIntegers } from "../channels/random.js";
 import { firstFrom } from "../channels/rational.js";
 import { canonicalHash, canonicalJson } from "../terms/canonical.js";
 import { inAnyOrder } from "../terms/options.js";
 import { channelHash, lettersOf, taskQuestions } from "../terms/questions.js";
-import { askedOf, readTasks, readTerms, refuseIf } from "../terms/terms.js";
+import { beginOf, isRoundOver, mostRounds, nextRound, slotsOf } from "../terms/rounds.js";
+import { askedOf, readMenu, readTasks, refuseIf } from "../terms/terms.js";
 import { fetchImages, imagesOf } from "./images.js";
-import { costOf, requireBudget, spentIn } from "./ledger.js";
+import { costOf, requireBudget, spentIn, spentInWindow } from "./ledger.js";
 import { newCode, newCredential, participantOf, readCode } from "./membership.js";
 import { checkedReceipt, drawUpload, knownReports, readable, toDraw } from "./reports.js";
 import { insist, objectIn, request, waitFor } from "./server.js";
@@ -34,6 +36,8 @@ export function whyNotHere() {
 /** The device; it throws Refusal if something cannot or must not be done. */
 export class Device {
   terms = null;
+  menu = []; // the terms of each choice
+  choice = null; // in a menu of several
   tasks = [];
   images = new Map(); // by their hashes
   open = null; // whether workers may join, and need an invite; null if not requested yet
@@ -47,6 +51,7 @@ export class Device {
   #text; // the configuration as received
   #timer; // until drafts are deleted
   #mine; // the credential that these tasks are for
+  #asking = null; // the round that these questions are for
   #leaves = 0; // when reports are sent, in ms of performance.now()
 
   /** Open the device with its stored state; `base` of the server has a slash at the end. */
@@ -58,13 +63,38 @@ export class Device {
     device.#timing = { ...TIMING, ...timing };
     device.#database = await openStore();
     await device.#expire();
+    await device.#turn();
     device.#watch();
     return device;
   }
 
-  /** @returns {"new" | "joined" | "committed" | "sent" | "left"} */
+  /** @returns {"new" | "joined" | "committed" | "sent" | "late" | "left"} */
   get state() {
-    return this.#own?.state ?? "new";
+    return this.#isLate(this.#own) ? "late" : (this.#own?.state ?? "new");
+  }
+
+  /** The present round if it is this worker's, else null; null without rounds. */
+  get round() {
+    return roundOf(this.#own, this.#timing.now());
+  }
+
+  /** The present or next round to answer, and when it begins in ms; null after the last. */
+  get nextRound() {
+    const { rounds, slot } = this.#own ?? {};
+    const number = rounds ? nextRound(rounds, slot, this.#timing.now(), this.#answered()) : null;
+    return number === null ? null : { number, begin: beginOf(rounds, number) };
+  }
+
+  /** What was lost in any window, and in all rounds so far, and will be at most. */
+  get roundsSpent() {
+    const [{ rounds, losses }, answered] = [this.terms, this.#inRounds()];
+    const [within, all] = [rounds.window, rounds.cap].map((one) => spentInWindow(answered, one));
+    return { within, all, most: losses.campaign };
+  }
+
+  /** Choose from the menu, until the worker joins. */
+  choose(choice) {
+    [this.choice, this.terms] = [choice, this.menu[choice]];
   }
 
   /** Return the checked terms: from the server or, once joined, from storage. */
@@ -77,10 +107,12 @@ export class Device {
       this.open = said.state === "open";
       this.closes = DAY.exec(said.closes_on)?.[0];
     } else {
+      await this.#turn();
       const { config, tasks, images } = await this.#files();
       await this.#read(config, this.#own.configHash);
       await this.#readTasks(tasks, this.#own.credential);
       this.images = images;
+      await locked(() => this.#sendPending()).catch(() => {}); // of rounds before
     }
     return this.terms;
   }
@@ -91,12 +123,17 @@ export class Device {
    * these start over, once the server has accepted them.
    */
   async join(invite, code) {
-    const { configHash } = this.terms ?? (await this.load());
+    const { configHash, choice, rounds } = this.terms ?? (await this.load());
+    const isOpen = this.menu.length > 1 && this.choice === null && !this.#own?.state;
+    refuseIf(isOpen, "refusal.choice");
     const typed = code ? readCode(code) : null;
     refuseIf(code && !typed, "refusal.code");
     const link = invite && (await participantOf(invite));
     const invited = invite && { invite, link, code: typed ?? newCode(), continues: Boolean(typed) };
-    const fresh = { credential: newCredential(), configHash, ...invited };
+    const chosen = { ...(choice !== null && { choice }), ...(rounds && { rounds }) };
+    const isSplit = rounds?.division === "crowd";
+    const [slot] = isSplit ? uniformIntegers(systemWords, rounds.step, 1) : [];
+    const fresh = { credential: newCredential(), configHash, ...chosen, slot, ...invited };
     const { name, origin } = this.#where;
     await locked(async () => {
       await this.#keep((own) => {
@@ -108,6 +145,7 @@ export class Device {
         }
         const { next = fresh } = own ?? {};
         const isBegun = next.link === link && typed === (next.continues ? next.code : null);
+        requireChoice(next, isBegun || !invite ? choice : next.choice);
         return { name, origin, ...own, next: isBegun || !invite ? next : fresh };
       });
       await (this.#own.next && this.#enter(this.#own.next));
@@ -134,13 +172,14 @@ export class Device {
   async spending(count) {
     await this.#exchange();
     const asked = this.#asked(this.#entries);
+    const others = this.#entries.filter(({ name }) => !name.startsWith(`${this.#where.name}#`));
     const before = new Set(
-      this.#entries.flatMap((one) => [...Object.keys(one.reports ?? {}), ...(one.letters ?? [])]),
+      others.flatMap((one) => [...Object.keys(one.reports ?? {}), ...(one.letters ?? [])]),
     );
     const { hashes, letters } = this.#questions;
     const among = (has) => [...hashes].flatMap(([name, hash]) => (has(hash, name) ? name : []));
     return {
-      ...this.#spentAfter(count),
+      ...this.#spentAfter(count, this.#roundsAhead()),
       reused: among((hash) => asked.known.has(hash)),
       repeated: among(
         (hash, name) =>
@@ -156,12 +195,22 @@ export class Device {
     return firstFrom(0, this.terms.answers, (count) => isBeyond(count + 1));
   }
 
-  #spentAfter(count) {
+  #roundsAhead() {
+    const { rounds } = this.terms;
+    if (!rounds || !this.#own?.rounds) {
+      return rounds ? mostRounds(rounds) : 1;
+    }
+    const { number } = this.nextRound ?? { number: rounds.cap };
+    return Math.ceil((rounds.cap - number) / slotsOf(rounds));
+  }
+
+  #spentAfter(count, times = 1) {
     const { terms, tasks } = this;
     const all = new Map(tasks.map(({ name }) => [name, true]));
     const most = all.size ? toDraw(this.#asked(this.#entries), all).size : terms.tasks;
     const drawn = reportsAll(terms) ? most : Math.min(count, most);
-    return spentIn(this.#entries, this.#own?.reports ? 0 : costOf(terms, drawn));
+    const cost = this.#own?.reports && !terms.rounds ? 0 : costOf(terms, drawn);
+    return spentIn(this.#entries, ...Array(times).fill(cost));
   }
 
   /** Set the maximum epsilon of all campaigns of this origin; null for no limit. */
@@ -189,7 +238,7 @@ export class Device {
 
   /** Store answers until they are sent, for a day after the last one, unless drafts are off. */
   async keepDrafts(answers) {
-    const kept = { drafts: [...answers], answered: this.#timing.now() };
+    const kept = { drafts: [...answers], answered: this.#timing.now(), asking: this.#asking };
     await this.#keepJoined((own) => this.#keepsDraftsOf(own) && kept);
     this.#watch();
   }
@@ -214,6 +263,8 @@ export class Device {
     const check = (own, entries) => {
       refuseIf(own?.state !== "joined", own?.upload ? "refusal.answered" : whyOut(own));
       refuseIf(own.credential !== this.#mine, "refusal.place"); // another tab has another link
+      const round = roundOf(own, this.#timing.now());
+      refuseIf(own.rounds && (round === null || round !== this.#asking), "refusal.round");
       const asked = this.#asked(entries);
       const open = toDraw(asked, given);
       const cost = costOf(terms, open.size);
@@ -228,7 +279,8 @@ export class Device {
         hashes.get(name) in drawn.reports ? keys : [],
       );
       const { requesterId: requester } = terms;
-      return { ...own, state: "committed", drafts: [], cost, letters, requester, ...drawn };
+      const round = own.rounds && { round: this.#asking };
+      return { ...own, state: "committed", drafts: [], cost, letters, requester, ...round, ...drawn };
     };
     await this.#keep((own, entries) => void check(own, entries));
     await this.#takePlace(onWait);
@@ -242,8 +294,9 @@ export class Device {
     while (performance.now() < this.#leaves) {
       await waitFor(this.#leaves - performance.now());
     }
-    const attempt = () => locked(() => this.#sendOnce());
+    const attempt = () => locked(() => this.#sendPending(true));
     await insist(attempt, { ...this.#timing, patience: Infinity, onWait });
+    refuseIf(this.state === "late", "refusal.late");
     const { rejected } = this.#own.receipt;
     refuseIf(rejected, "refusal.rejected", { count: rejected });
     return this.receipt;
@@ -311,6 +364,38 @@ export class Device {
     return this.#entries.find(({ name }) => name === this.#where.name);
   }
 
+  /** Entries of rounds with reports: the last one is in the campaign's entry. */
+  #inRounds() {
+    const { name: campaign } = this.#where;
+    const isOf = ({ name, round }) => name === campaign || name.startsWith(`${campaign}#`) && round >= 0;
+    return this.#entries.filter((one) => isOf(one) && one.cost !== undefined);
+  }
+
+  #answered() {
+    return [...(this.#own?.spent ?? []), ...this.#inRounds().map(({ round }) => round)];
+  }
+
+  #isLate(entry) {
+    const { state, receipt, rounds, round } = entry ?? {};
+    const isPending = ["committed", "past"].includes(state) && !receipt && rounds;
+    return Boolean(isPending) && isRoundOver(rounds, round, this.#timing.now());
+  }
+
+  /** Begin the present round: what was reported in the one before gets an entry of its own. */
+  #turn() {
+    return this.#keep((own, _, store) => {
+      const now = roundOf(own, this.#timing.now());
+      if (now === null || !own.upload || own.round === now) {
+        return null;
+      }
+      const { upload, receipt, round, reports, letters, cost, channel, requester, ...rest } = own;
+      const name = `${own.name}#${round}`;
+      const sent = { credential: own.credential, rounds: own.rounds, upload, receipt, round };
+      store.put({ ...lossOf(own), ...sent, name, state: "past" }, name);
+      return { ...rest, state: "joined", drafts: [] };
+    });
+  }
+
   async #exchange(act = () => {}) {
     this.#entries = await exchange(this.#database, act);
   }
@@ -319,7 +404,7 @@ export class Device {
   #keep(act, files = []) {
     const { name } = this.#where;
     return this.#exchange((entries, store) => {
-      const entry = act(entries.find((one) => one.name === name), entries);
+      const entry = act(entries.find((one) => one.name === name), entries, store);
       if (entry) {
         store.put(entry, name);
         files.forEach(([file, content]) => store.put(content, [name, file]));
@@ -333,11 +418,12 @@ export class Device {
     return this.#keep((own) => isMine(own) && { ...own, ...change(own) });
   }
 
-  #isOver({ drafts, answered, closes }) {
+  #isOver({ drafts, answered, closes, asking = null, ...own }) {
     const now = this.#timing.now();
+    const isOfNow = roundOf(own, now) === asking;
     const isRecent = Math.abs(now - answered) < KEPT_FOR; // also if the clock was changed
     const isClosed = new Date(now).toISOString().slice(0, 10) > closes;
-    return drafts?.length > 0 && (isClosed || !isRecent);
+    return drafts?.length > 0 && (isClosed || !isRecent || !isOfNow);
   }
 
   #expire() {
@@ -368,11 +454,13 @@ export class Device {
   }
 
   #leave() {
-    const { name, reports } = this.#own;
+    const { name } = this.#own;
+    const answered = this.#inRounds();
     return this.#exchange((_, store) => {
       store.delete(filesOf(name));
       store.delete(name);
-      reports && store.put({ ...lossOf(this.#own), state: "left" }, name);
+      answered.forEach((one) => store.put({ ...lossOf(one), state: "left" }, one.name));
+      answered.length && store.put({ ...lossOf(this.#own), state: "left" }, name);
     });
   }
 
@@ -386,13 +474,16 @@ export class Device {
 
   async #read(text, configHash) {
     const { campaign, english } = this.#where;
-    this.terms = await readTerms(text, { campaign, configHash, english });
+    this.menu = await readMenu(text, { campaign, configHash, english });
+    this.terms = this.menu[this.#own?.choice ?? this.choice ?? 0];
     this.#text = text;
   }
 
-  /** Read the tasks assigned to this worker; return all. */
-  async #readTasks(text, credential) {
-    this.#mine = credential;
+  /** Read the tasks assigned to this worker, in the present round; return all. */
+  async #readTasks(text, credential, round = this.round) {
+    [this.#mine, this.#asking] = [credential, round];
+    const { campaign } = this.#where;
+    const occasion = round === null ? {} : { campaign, round };
     const document = objectIn(text);
     const all = await readTasks(document, this.terms);
     this.tasks = askedOf(document, all, this.terms);
@@ -401,28 +492,48 @@ export class Device {
       const keys = lettersOf(name, inAnyOrder(data, this.terms));
       letters.set(name, await Promise.all(keys.map(canonicalHash)));
     }
-    this.#questions = { ...(await taskQuestions(this.tasks, this.terms)), channel, letters };
+    const asked = { ...this.terms, occasion };
+    this.#questions = { ...(await taskQuestions(this.tasks, asked)), channel, letters };
     return all;
   }
 
   /** Let the server accept a place; if it refuses, all else stays as it was. */
-  async #enter({ credential, invite, configHash, code, continues }) {
+  async #enter({ credential, invite, configHash, code, continues, choice, slot, rounds }) {
     const invited = invite && { invite, code, continues };
-    const body = canonicalJson({ config_hash: configHash, ...invited });
+    const own = { ...(choice >= 0 && { choice }), ...(slot >= 0 && { slot }) };
+    const body = canonicalJson({ config_hash: configHash, ...invited, ...own });
     const path = `${this.#where.path}/participants/${await participantOf(credential)}`;
+    let bound;
     try {
-      await this.#ask(path, { method: "PUT", credential, body });
+      const said = await this.#ask(path, { method: "PUT", credential, body });
+      bound = (choice >= 0 || rounds) && this.#bindingIn(objectIn(said), rounds);
     } catch (error) {
       const isRefused = error.key !== "refusal.unanswered";
       await (isRefused && this.#keep((own) => own && { ...own, next: undefined }));
       throw error;
     }
+    await (bound && this.#keep((entry) => ({ ...entry, next: { ...entry.next, ...bound } })));
+    requireChoice(bound || {}, choice);
+  }
+
+  /** Return what the server binds this worker to: of two devices, the first decides. */
+  #bindingIn({ choice, slot, rounds: spent }, rounds) {
+    const isAmong = (value, count) =>
+      count ? Number.isSafeInteger(value) && value >= 0 && value < count : (value ?? null) === null;
+    const isSound =
+      isAmong(choice, this.menu.length > 1 ? this.menu.length : 0) &&
+      isAmong(slot, rounds?.division === "crowd" ? rounds.step : 0) &&
+      (!rounds || (Array.isArray(spent) && spent.every(Number.isSafeInteger)));
+    refuseIf(!isSound, "refusal.answer");
+    return { choice: choice ?? undefined, slot: slot ?? undefined, spent: spent ?? [] };
   }
 
   /** Fetch all tasks and images, without which the device has not joined. */
-  async #fetchTasks({ credential }) {
+  async #fetchTasks(entered) {
+    const [{ credential }, now] = [entered, this.#timing.now()];
     const text = await this.#ask("me/tasks", { credential });
-    const all = await this.#readTasks(text, credential); // of all, to hide which are assigned
+    const all = await this.#readTasks(text, credential, roundOf(entered, now));
+    // of all, to hide which are assigned
     const hashes = all.flatMap(imagesOf).map(({ hash }) => hash);
     this.images = await fetchImages(this.#where.base, credential, hashes, this.#timing);
     const join = ({ next, ...own } = {}) => {
@@ -458,20 +569,41 @@ export class Device {
   /** Return everything besides answers that determines the reports. */
   #asked(entries) {
     const [{ terms, tasks }, questions, { origin }] = [this, this.#questions, this.#where];
-    return { terms, tasks, questions, known: knownReports(entries, origin, questions, terms) };
+    const known = knownReports(entries, origin, questions, terms);
+    return { terms, tasks, questions, known, round: this.#asking };
   }
 
-  async #sendOnce() {
+  /** Send all that is committed; reports of a round never after its grace. */
+  async #sendPending(isNeeded = false) {
     await this.#exchange();
-    const { upload, receipt, credential } = this.#own ?? {};
-    refuseIf(!upload, whyOut(this.#own));
-    if (!receipt) {
-      await this.#placeOnce(); // drawn by a page of an older version
-      const said = await this.#send("me/reports", { method: "POST", credential, body: upload });
-      const checked = checkedReceipt(objectIn(await said.text()), upload);
-      await this.#keep((own) => own && { ...own, state: "sent", receipt: checked });
+    refuseIf(isNeeded && !this.#own?.upload, whyOut(this.#own));
+    const isDue = (one) => one.upload && !one.receipt && (isNeeded || one.state === "past");
+    for (const { name, upload, credential, state } of this.#inRounds().filter(isDue)) {
+      if (!this.#isLate(this.#entries.find((one) => one.name === name))) {
+        await this.#placeOnce(); // drawn by a page of an older version
+        const said = await this.#send("me/reports", { method: "POST", credential, body: upload });
+        const receipt = checkedReceipt(objectIn(await said.text()), upload);
+        const sent = { receipt, state: state === "past" ? state : "sent" };
+        await this.#exchange((entries, store) => {
+          const entry = entries.find((one) => one.name === name && one.upload === upload);
+          entry && store.put({ ...entry, ...sent }, name);
+        });
+      }
     }
   }
+}
+
+/** A place that is bound to another choice needs consent to its loss. */
+function requireChoice({ choice }, chosen) {
+  refuseIf((choice ?? null) !== (chosen ?? null), "refusal.choice-bound", { choice });
+}
+
+/** Return the present round of an entry if it is its worker's, and not spent; else null. */
+function roundOf(entry, now) {
+  const { rounds, slot, spent = [] } = entry ?? {};
+  const number = rounds ? nextRound(rounds, slot, now) : null;
+  const isNow = number !== null && beginOf(rounds, number) <= now && !spent.includes(number);
+  return isNow ? number : null;
 }
 
 /** Return what an entry says of sent reports and their loss, without answers and secrets. */

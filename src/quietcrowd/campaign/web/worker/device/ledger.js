@@ -50,11 +50,18 @@ function totalOf(costs) {
   return decimalUp(costs.map(decimalOf).reduce((sum, cost) => sumOf(sum, cost), zero));
 }
 
+/** Return the largest loss of the rounds of some entries, in a number of rounds in a row. */
+export function spentInWindow(entries, count) {
+  const within = (first) => entries.filter(({ round }) => round >= first && round < first + count);
+  const losses = ({ round }) => totalOf(within(round).map(({ cost }) => cost));
+  return Math.max(0, ...entries.map(losses));
+}
+
 /** Return the loss of all campaigns, without and with `more`, and the budget or null. */
-export function spentIn(entries, more = 0) {
+export function spentIn(entries, ...more) {
   const costs = entries.map(({ cost = 0 }) => cost);
   const budget = entries.find(({ name }) => name === "")?.budget ?? null;
-  return { spent: totalOf(costs), after: totalOf([...costs, more]), budget };
+  return { spent: totalOf(costs), after: totalOf([...costs, ...more]), budget };
 }
 
 export function requireBudget(entries, cost) {

@@ -27,7 +27,7 @@ export function toDraw({ terms, tasks, questions, known }, answers) {
 }
 
 /** Draw reports; return the request to send, and the stored report of each question. */
-export function drawUpload({ terms, tasks, questions, known }, answers, open) {
+export function drawUpload({ terms, tasks, questions, known, round = null }, answers, open) {
   const drawn = draw(withOptions(terms, tasks), [...open.keys()], open, systemWords);
   const fresh = new Map(drawn.reports?.map(({ task, ...report }) => [task, report]));
   const { channel } = questions;
@@ -44,7 +44,8 @@ export function drawUpload({ terms, tasks, questions, known }, answers, open) {
   }
   const { numbers } = drawn;
   const body = numbers ? { sketch: { report_id: newId(), numbers } } : { reports: sent };
-  const upload = canonicalJson({ config_hash: terms.configHash, ...body });
+  const member = round !== null && { round };
+  const upload = canonicalJson({ config_hash: terms.configHash, ...body, ...member });
   return { upload, channel, reports };
 }
 

@@ -6,8 +6,8 @@ const LONGEST = 30_000; // ms, of one request
 const LONGEST_WAIT = 3600; // maximum Retry-After in s
 const TRY_AGAIN = [408, 429, 500, 502, 503, 504];
 const KNOWN = new RegExp(
-  "problem:(campaign-closed|code|config-mismatch|credential|full|invite-invalid|not-found|" +
-    'withdrawn)(?:-unknown)?"',
+  "problem:(campaign-closed|choice-fixed|code|config-mismatch|credential|full|invite-invalid|" +
+    'not-found|round-not-open|withdrawn)(?:-unknown)?"',
 );
 
 /** No response, or a request to retry. */

@@ -1,8 +1,37 @@
 // The consent screen: the terms in brief, and all else in folds.
 
 import { describe, percentages } from "../channels/index.js";
-import { consentSentences, shortConsent } from "../terms/consent.js";
+import { consentSentences, shortConsent, sureOf } from "../terms/consent.js";
 import { byId, element, tables } from "./elements.js";
+
+/** The screen before all others: the choices of a menu; the first protects most. */
+export function choice(app) {
+  const { device, say, count } = app;
+  const [{ title, description, promises, expected }] = device.menu;
+  const entry = ({ guarantee, losses, share }, i) => {
+    const sure = sureOf(losses?.campaign ?? guarantee.workerEpsilon, say);
+    const id = `choice-${i}`;
+    const input = element("input", { type: "radio", name: "choice", id, checked: i === 0 });
+    const texts = [
+      say("screen.choice.entry", { sure }),
+      element("small", {}, say("screen.choice.share", { share: count(Math.round(100 * share)) })),
+    ];
+    return element("label", { class: "choice", for: id }, input, element("span", {}, ...texts));
+  };
+  const short = (number) => app.spell(Number(number.toPrecision(2)));
+  const errors = expected && { error: short(expected.error), guess: short(expected.guess) };
+  return {
+    ...{ title, description, purpose: promises.purpose },
+    asker: `${promises.requester} · ${promises.contact}`,
+    entries: device.menu.map(entry),
+    expected: errors ? say("screen.choice.expected", errors) : "",
+    next: () => {
+      app.choose(device.menu.findIndex((_, i) => byId(`choice-${i}`).checked));
+      return app.go("landing");
+    },
+    decline: () => app.go("end", "screen.declined"),
+  };
+}
 
 export async function consent(app) {
   const { device, terms, say } = app;

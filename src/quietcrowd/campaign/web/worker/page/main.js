@@ -3,18 +3,18 @@
 import { Device, whyNotHere } from "../device/device.js";
 import { reportsAll } from "../channels/index.js";
 import { systemWords, uniformIntegers } from "../channels/random.js";
-import { consent } from "./consent.js";
+import { choice, consent } from "./consent.js";
 import { byId, element, filled, Page } from "./elements.js";
 import { isInside, landing, loaded, started } from "./landing.js";
 import { end, menu, resume, withdrawal } from "./menu.js";
 import { speaker } from "./messages.js";
 import { isFullFor, questions } from "./questions.js";
-import { receipt } from "./receipt.js";
+import { between, receipt } from "./receipt.js";
 import { deliver, review } from "./review.js";
 
 const SCREENS = {
   ...{ landing, consent, started, questions, menu, review, receipt, resume },
-  ...{ withdrawal, link, end },
+  ...{ withdrawal, link, end, choice, between },
 };
 const LINK = /^(.*\/)j\/([0-9a-f]{32})\/?(?:#i=(.*))?$/;
 const DEAD_TIME = 300; // ms after a change of screen in which its buttons do nothing
@@ -63,6 +63,8 @@ class App extends Page {
     this.spell = written({ maximumSignificantDigits: 12, ...plain });
     this.ceil = written({ maximumSignificantDigits: 4, roundingMode: "ceil" });
     const date = new Intl.DateTimeFormat(tag, { dateStyle: "long", timeZone: "UTC" });
+    const moment = new Intl.DateTimeFormat(tag, { dateStyle: "long", timeStyle: "short" });
+    this.moment = (ms) => moment.format(new Date(ms));
     this.day = (text) => date.format(new Date(text));
     Object.assign(document.documentElement, { lang: tag, dir: catalog.direction });
     byId("language").setAttribute("aria-label", this.say("page.language"));
@@ -198,9 +200,19 @@ class App extends Page {
     }
     this.terms = await device.load();
     if (device.open && (this.invite || !device.needsInvite)) {
-      return this.go("landing");
+      return this.begin();
     }
     return this.go("end", device.open ? "screen.uninvited" : "screen.closed");
+  }
+
+  /** Show the campaign, after its menu if it has one. */
+  begin() {
+    return this.go(this.device.menu.length > 1 ? "choice" : "landing");
+  }
+
+  choose(place) {
+    this.device.choose(place);
+    this.terms = this.device.terms;
   }
 
   async join() {
@@ -208,7 +220,9 @@ class App extends Page {
     try {
       await device.join(this.invite, this.code || undefined);
     } catch (error) {
-      await (this.screen === "loading" && this.go("consent"));
+      const isBound = error.key === "refusal.choice-bound";
+      isBound && this.choose(error.values.choice);
+      await ((isBound || this.screen === "loading") && this.go("consent"));
       throw error;
     }
     history.replaceState(null, "", location.pathname);
@@ -238,7 +252,10 @@ class App extends Page {
     }
     if (device.state !== "joined") {
       this.answers.clear();
-      return device.state === "sent" ? this.go("receipt") : deliver(this);
+      return device.state === "committed" ? deliver(this) : this.go(device.receipt ? "receipt" : "between");
+    }
+    if (this.terms.rounds && device.round === null) {
+      return this.go("between");
     }
     this.asked = await device.spending(this.terms.answers);
     this.allowed = await device.answersWithin(this.asked.budget);
@@ -292,7 +309,7 @@ class App extends Page {
   async startOver() {
     this.answers.clear();
     this.terms = await this.device.load();
-    await this.go("landing");
+    await this.begin();
   }
 
   async forget() {

@@ -4,6 +4,23 @@ import { tables } from "./elements.js";
 import { qrCode } from "./qr.js";
 import { lineOf, spell } from "./questions.js";
 import { pointsTo } from "../terms/names.js";
+import { unitsOf } from "../terms/rounds.js";
+
+/** Show when the next round begins, and the losses of rounds; nothing without rounds. */
+export function between(app) {
+  const { device, terms, say } = app;
+  if (!terms.rounds) {
+    return { waits: false, next: "", roundsSpent: "" };
+  }
+  const { nextRound: next, roundsSpent } = device;
+  const losses = Object.entries(roundsSpent).map(([name, value]) => [name, app.loss(value)]);
+  const width = unitsOf(terms.rounds.window, "round", say);
+  return {
+    waits: true,
+    next: next ? say("screen.wait.next", { when: app.moment(next.begin) }) : say("screen.wait.none"),
+    roundsSpent: say("screen.wait.spent", { ...Object.fromEntries(losses), window: width }),
+  };
+}
 
 export async function receipt(app) {
   const { device, terms, say, link } = app;
@@ -16,7 +33,7 @@ export async function receipt(app) {
   };
   const file = (text, type) => URL.createObjectURL(new Blob([text], { type }));
   return {
-    ...{ key, code, epsilon: app.loss(epsilon), spent: app.loss(spent) },
+    ...{ key, code, epsilon: app.loss(epsilon), spent: app.loss(spent), ...between(app) },
     qr: [qrCode(`${link}\n${key}`, say("screen.key.qr"))],
     about:
       sketch === null

@@ -115,7 +115,7 @@ function doubtAfter(loss) {
 const isOpen = (loss) => doubtAfter(loss) * LEAST_DOUBT < SURE;
 
 /** Format the largest probability in percent, rounded up. */
-function sureOf(loss, say) {
+export function sureOf(loss, say) {
   const divisor = SURE * DUST;
   const shown = (((SURE - doubtAfter(loss)) * DUST - SURE) * 1000n + divisor - 1n) / divisor;
   return inWords(`${pointed(shown, 1).replace(/\.0$/, "")} %`, say);

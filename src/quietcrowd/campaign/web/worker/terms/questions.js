@@ -69,13 +69,16 @@ const COUNTING = new RegExp(
   "gu",
 );
 
-/** Return the hash of each task's question, and the first task with it, by name. */
-export async function taskQuestions(tasks, { mechanism, channel, asOf }) {
+/**
+ * Return the hash of each task's question, and the first task with it, by name. An `occasion`, the
+ * campaign and its round, makes it another question.
+ */
+export async function taskQuestions(tasks, { mechanism, channel, asOf, occasion }) {
   const [hashes, first, firsts] = [new Map(), new Map(), new Map()];
   const [answers, day] = [answersOf(mechanism.domain), asOf !== null && { as_of: asOf }];
   for (const { name, data } of tasks) {
     const same = isAmongOptions(channel) ? { table: tableFor(channel, data.options) } : { answers };
-    const hash = await canonicalHash({ ...alone(name, data), ...same, ...day });
+    const hash = await canonicalHash({ ...alone(name, data), ...same, ...day, ...occasion });
     firsts.set(hash, firsts.get(hash) ?? name);
     hashes.set(name, hash);
     first.set(name, firsts.get(hash));
