@@ -37,7 +37,7 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch):
-    monkeypatch.setattr("quietcrowd.campaign.device.joining.draw_slot", lambda _: SLOT)
+    monkeypatch.setattr("quietcrowd.campaign.device.folder.draw_slot", lambda _: SLOT)
     return Clock()
 
 

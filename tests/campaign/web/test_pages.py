@@ -30,6 +30,8 @@ KINDS = {
     "html": "text/html",
     "js": "text/javascript",
     "json": "application/json",
+    "svg": "image/svg+xml",
+    "webmanifest": "application/manifest+json",
 }
 POLICY = "content-security-policy"
 HEADERS = {
@@ -129,7 +131,8 @@ def test_files_for_workers_are_those_of_the_package(server, path):
 
 
 def test_a_worker_loads_one_script_and_one_style_sheet():
-    assert SERVED.keys() == {"j/service_worker.js", "worker/page.js", "worker/worker.css"}
+    files = ("page.js", "worker.css", "app.webmanifest", "icon.svg")
+    assert SERVED.keys() == {"j/service_worker.js", *(f"worker/{name}" for name in files)}
     for path in ("j/service_worker.js", "worker/worker.css"):
         assert SERVED[path].content == (WORKER / path.partition("/")[2]).read_bytes()
 

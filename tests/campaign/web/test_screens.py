@@ -80,7 +80,7 @@ def test_messages_of_screens_are_there_and_used():
     assert used <= CATALOGS["en"].keys()
     built = {"screen.true", "screen.false", "page.title"}
     built |= {f"screen.receipt.{column}" for column in ("question", "report", "bit")}
-    built |= {f"screen.{state}" for state in ("joined", "committed", "sent")}
+    built |= {f"screen.{state}" for state in ("joined", "committed", "sent", "late")}
     built |= {f"screen.questions{kind}" for kind in ("", ".some", ".most")}
     built |= {f"screen.picture.{kind}" for kind in ("with", "without")}
     screens_say = {key for key in CATALOGS["en"] if key.startswith(("screen.", "page."))}

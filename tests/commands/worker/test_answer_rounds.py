@@ -23,7 +23,7 @@ def begun(before=timedelta(hours=1), **changed):
 
 @pytest.fixture
 def goes_to(monkeypatch):
-    monkeypatch.setattr("quietcrowd.campaign.device.joining.draw_slot", lambda _: 0)
+    monkeypatch.setattr("quietcrowd.campaign.device.folder.draw_slot", lambda _: 0)
     return lambda fake: monkeypatch.setattr("httpx.Client", through(fake)) or fake
 
 

@@ -17,6 +17,7 @@ from quietcrowd.campaign.terms.canonical import canonical_json
 from quietcrowd.campaign.terms.server_address import CampaignLink
 from quietcrowd.campaign.terms.tokens import has_prefix, new_code, new_token, participant_id
 from quietcrowd.exceptions import CampaignError, FormatError
+from quietcrowd.mechanisms.randomness import system_words, uniform_integers
 from quietcrowd.private_files import (
     create_private,
     file_lock,
@@ -49,6 +50,11 @@ def default_folder() -> Path:
     if os.path.lexists(usual):
         raise CampaignError("campaign.two-ledgers", earlier=earlier, usual=usual)
     return earlier
+
+
+def draw_slot(slots: int) -> int:
+    """Sample a slot, which a device keeps in all rounds."""
+    return int(uniform_integers(system_words, 0, slots - 1, 1)[0])
 
 
 def committed(folder: Path) -> tuple[bytes, bytes] | tuple[None, None]:
@@ -175,12 +181,12 @@ class CampaignFolder:
         code: str | None = None,
         *,
         choice: int | None = None,
-        slot: int | None = None,
+        slots: int | None = None,
     ) -> Membership:
         """Return the membership to join with: the present one, or a candidate for its place.
 
         A `code` from another device begins a new membership, as does another invite until reports
-        are committed. Its credential is sampled once and stored, with `choice` and `slot`.
+        are committed. Its credential is sampled once and stored, as is one of `slots`.
         """
         link = None if invite is None else participant_id(invite).hex()
         member, candidate = self.membership(), self.candidate()
@@ -198,7 +204,7 @@ class CampaignFolder:
             "continues": code is not None,
             "link": link,
             **({} if choice is None else {"choice": choice}),
-            **({} if slot is None else {"slot": slot}),
+            **({} if slots is None else {"slot": draw_slot(slots)}),
         }
         create_private(self.path / _CANDIDATE, canonical_json(new) + b"\n")
         entered = self.candidate()

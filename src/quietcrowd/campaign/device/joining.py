@@ -14,12 +14,6 @@ from quietcrowd.campaign.device.ledger import DeviceLedger
 from quietcrowd.campaign.device.reading import CampaignReading
 from quietcrowd.campaign.terms.tokens import read_code
 from quietcrowd.exceptions import AnswerError, CampaignError, ParameterError, UnansweredError
-from quietcrowd.mechanisms.randomness import system_words, uniform_integers
-
-
-def draw_slot(slots: int) -> int:
-    """Sample a slot, which a device keeps in all rounds."""
-    return int(uniform_integers(system_words, 0, slots - 1, 1)[0])
 
 
 @frozen(kw_only=True)
@@ -58,7 +52,7 @@ class Joining:
             read.link.invite,
             typed,
             choice=terms.choice,
-            slot=draw_slot(terms.rounds.slots) if by_crowd and terms.rounds else None,
+            slots=terms.rounds.slots if by_crowd and terms.rounds else None,
         )
         if member.choice != terms.choice:
             raise CampaignError("campaign.choice-bound", choice=member.choice)

@@ -14,6 +14,8 @@ _MEDIA = {
     ".html": "text/html",
     ".js": "text/javascript",
     ".json": "application/json",
+    ".svg": "image/svg+xml",
+    ".webmanifest": "application/manifest+json",
 }
 
 PAGE = "index.html"

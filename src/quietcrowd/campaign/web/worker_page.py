@@ -25,6 +25,8 @@ ANY_CAMPAIGN = "0" * 32
 
 START, BUNDLE, STYLE_SHEET = "page/main.js", "page.js", "worker.css"
 MESSAGES = "{{messages}}"
+APP, ICON = "app.webmanifest", "icon.svg"
+APP_LINK = f'  <link rel="manifest" href="../worker/{APP}">\n'
 STYLE = f'<link rel="stylesheet" href="../worker/{STYLE_SHEET}">'
 SCRIPT = f'<script type="module" src="../worker/{START}"></script>'
 """Parts of the template, each of which occurs once."""
@@ -113,7 +115,7 @@ def messages_blocks() -> str:
 
 WORKER_FILES: Mapping[str, PageFile] = {
     BUNDLE: PageFile(content=joined_modules().encode(), media_type=WORKER[START].media_type),
-    STYLE_SHEET: WORKER[STYLE_SHEET],
+    **{path: WORKER[path] for path in (STYLE_SHEET, APP, ICON)},
 }
 """Files that the page loads, by path below ``/worker/``."""
 
@@ -136,6 +138,7 @@ WORKER_POLICY = "; ".join(
         "img-src 'self' data: blob:",
         "connect-src 'self'",
         "worker-src 'self'",
+        "manifest-src 'self'",
         "base-uri 'none'",
         "form-action 'none'",
         "frame-ancestors 'none'",
@@ -157,6 +160,7 @@ def one_file(script: str, head: Mapping[str, str] = _NONE) -> str:
             STYLE: f"<style>{STYLE_TEXT}</style>",
             SCRIPT: f'<script type="module">{script}</script>',
             MESSAGES: messages_blocks(),
+            APP_LINK: "",
             **head,
         },
     )

@@ -30,6 +30,10 @@ export function whyNotHere() {
 
 export class Device {
   terms = given.terms;
+  menu = given.menu ?? [given.terms];
+  round = given.round ?? null;
+  nextRound = given.nextRound ?? null;
+  roundsSpent = given.roundsSpent;
   tasks = given.tasks;
   images = new Map(Object.entries(given.images).map(([hash, svg]) => [hash, new Blob([svg])]));
   open = given.open ?? true;
@@ -49,6 +53,11 @@ export class Device {
   }
 
   state = given.state ?? "new";
+
+  choose(choice) {
+    called("choose", choice);
+    this.terms = this.menu[choice];
+  }
 
   get receipt() {
     return this.state === "sent" ? given.receipt : null;

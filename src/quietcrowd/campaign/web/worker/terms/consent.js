@@ -13,7 +13,7 @@ const LARGEST_LOSS = 1000;
 
 /** Return the sentences about the guarantee, and all others. @returns {string[][]} */
 export function consentSentences(terms, say) {
-  const { guarantee, promises, allotment, asOf, rounds, choice } = terms;
+  const { guarantee, promises, allotment, asOf, rounds, choice = null } = terms;
   const seen = say(`consent.participation.${seenOf(guarantee)}`);
   return [
     [aboutOne(guarantee, say), ...aboutAll(guarantee, say), seen],
@@ -59,7 +59,7 @@ function sayRounds({ rounds, losses, promises }, say) {
 
 /** Return the lines to read first: figures and participation before the others. */
 export function shortConsent(terms, say) {
-  const { guarantee, promises, allotment, report, rounds, losses, choice } = terms;
+  const { guarantee, promises, allotment, report, rounds, losses, choice = null } = terms;
   const { linked, linkedEpsilon, workerEpsilon } = guarantee;
   const figure = (key, loss, number) => {
     const sure = isOpen(loss) ? say("short.certain") : sureOf(loss, say);
