@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 import quietcrowd as qc
+from quietcrowd.formats import write_table
+from quietcrowd.formats.reports import report_note
 from quietcrowd.inference import WeightedMean
 
 
@@ -360,3 +362,23 @@ def test_options_restrict_the_truths_of_their_tasks(run, tmp_path):
     assert (status, "'fir', of task 'q5', is outside the domain" in errors) == (2, True)
     status, _, errors = run(*plain, "--method", "dawid-skene")
     assert (status, "DawidSkene does not read options per task" in errors) == (2, True)
+
+
+def test_reports_of_a_round(run, tmp_path):
+    crowd = qc.make_crowd(tasks=20, workers=40, answers_per_task=20, random_state=1)
+    device = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=4.0)
+    sent = [device.randomize(crowd.answers) for _ in range(2)]
+    frames = [one.to_frame().assign(round=number) for number, one in enumerate(sent)]
+    write_table(pd.concat(frames), tmp_path / "r.csv", report_note(device, simulated=False))
+    status, _, errors = run("infer", tmp_path / "r.csv")
+    assert status != 0
+    assert "--round 1" in " ".join(errors.split())
+    status, output, _ = run("infer", tmp_path / "r.csv", "--round", "1")
+    assert status == 0
+    expected = qc.fit(sent[1]).truths.astype({"task": int}).set_index("task")["truth"]
+    found = pd.read_csv(io.StringIO(output)).set_index("task")["truth"]
+    assert found[expected.index].tolist() == expected.tolist()
+    assert run("survey", tmp_path / "r.csv", "--round", "0")[0] == 0
+    status, _, errors = run("infer", tmp_path / "r.csv", "--non-private", "--round", "1")
+    assert status != 0
+    assert "--round requires reports" in errors

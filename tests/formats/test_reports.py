@@ -24,7 +24,7 @@ from quietcrowd.exceptions import (
 )
 from quietcrowd.formats import read_answers, read_reports, write_reports, write_table
 from quietcrowd.formats.registry import read_note
-from quietcrowd.formats.reports import report_note
+from quietcrowd.formats.reports import report_note, rounds_in
 from quietcrowd.inference import Mean, RatioMean, ignores_noise
 from quietcrowd.mechanisms import (
     DuchiMechanism,
@@ -37,7 +37,9 @@ from quietcrowd.mechanisms import (
     SubsetSelection,
     TwoLayerRandomizedResponse,
     join_reports,
+    reports_from_frame,
 )
+from quietcrowd.scale import partition_parquet
 
 STARS = Ordinal(range(5))
 DEGREES = Interval(low=-12.3, high=41.7)
@@ -416,3 +418,31 @@ def test_files_of_platforms_have_one_mechanism(tmp_path):
     joined = join_reports(sent_by(0, MIXED[0]), sent_by(1, MIXED[1]))
     with pytest.raises(ParameterError, match="cannot state the mechanism of each row"):
         write_reports(joined, tmp_path / "m.csv", file_format="mturk")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_a_file_of_several_rounds_is_read_by_round(tmp_path, suffix):
+    sent = {number: sent_by(number, MIXED[0]) for number in (2, 10)}
+    frames = [one.to_frame().assign(round=number) for number, one in sent.items()]
+    path, note = tmp_path / f"rounds{suffix}", report_note(MIXED[0], simulated=False, tasks=["t9"])
+    write_table(pd.concat(frames), path, note)
+    assert rounds_in(path) == [2, 10]
+    for number, one in sent.items():
+        pd.testing.assert_frame_equal(read_reports(path, round=number).to_frame(), one.to_frame())
+        only = tmp_path / f"{number}{suffix}"
+        write_table(one.to_frame().assign(round=number), only, note)
+        pd.testing.assert_frame_equal(read_reports(only).to_frame(), one.to_frame())
+    with pytest.raises(AnswerError, match=r"rounds 2 to 10, .* round=10"):
+        read_reports(path)
+    with pytest.raises(AnswerError, match=r"rounds 2 to 10, .*\['round'\] == 10"):
+        reports_from_frame(pd.concat(frames))
+    with pytest.raises(FormatError, match="no report of round 3; the rounds are 2, 10"):
+        read_reports(path, round=3)
+    write_reports(sent[2], path)
+    assert rounds_in(path) == []
+    with pytest.raises(AnswerError, match="column 'round' is missing"):
+        read_reports(path, round=2)
+    if suffix == ".parquet":
+        write_table(pd.concat(frames), path, note)
+        with pytest.raises(AnswerError, match="rounds 2 to 10"):
+            partition_parquet(path, tmp_path / "store")

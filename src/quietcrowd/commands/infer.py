@@ -95,6 +95,7 @@ class Infer(PlainAnswers):
         default=None,
     )
     dask: str | None = options.DASK
+    of_round: int | None = options.ROUND
     non_private: bool = options.NON_PRIVATE
     seed: int = option(min=0, metavar="NUMBER", help="Seed for ties.", default=0)
     as_json: bool = options.JSON
@@ -141,6 +142,7 @@ class Infer(PlainAnswers):
         if self.gold is not None:  # which --question is about
             del beside["--question"], beside["--decimal"]
         beside |= {
+            "--round": self.of_round,
             "--posterior-out": self.posterior_out,
             "--label-sets-out": self.label_sets_out,
             "--json": self.as_json,
@@ -162,6 +164,8 @@ class Infer(PlainAnswers):
         )
 
     def _read_plain(self, paths: list[Path], method: FittingMethod | None) -> Answers:
+        if self.of_round is not None:
+            raise ParameterError("commands.round-of-reports")
         if len(paths) > 1:
             raise ParameterError("commands.non-private-takes-one-file")
         from quietcrowd.inference import NoiseAware
@@ -181,7 +185,7 @@ class Infer(PlainAnswers):
             raise ParameterError("commands.dataset-needs-non-private")
         if any(self.written.values()) or self.options_file is not None:
             raise ParameterError("commands.kind-options-need-non-private")
-        return read_reports(*paths)
+        return read_reports(*paths, round=self.of_round)
 
     def _show(self, estimate: TruthEstimate) -> None:
         if (

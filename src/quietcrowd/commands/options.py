@@ -96,6 +96,13 @@ GOLD = option(
     help="Known truths, which stay fixed, in columns task and label.",
     default=None,
 )
+ROUND = option(
+    "--round",
+    min=0,
+    metavar="NUMBER",
+    help="Round of reports of a campaign in rounds.",
+    default=None,
+)
 JSON = option("--json", help="Print JSON.", default=False)
 MAX_ITER = option(metavar="NUMBER", help="Maximum number of iterations.", default=None)
 NEW_LABEL_CONFIG = option(

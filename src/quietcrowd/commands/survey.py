@@ -35,6 +35,7 @@ class Survey:
     confidence: float = option(
         metavar="NUMBER", help="Fraction of intervals that hold the share.", default=0.95
     )
+    of_round: int | None = options.ROUND
     output: Path | None = options.OUTPUT
     as_json: bool = options.JSON
 
@@ -44,7 +45,7 @@ class Survey:
         check_one_stream(self.output, as_json=self.as_json)
         paths = [from_stdin(path) for path in self.reports]
         check_outputs(paths, self.output)
-        found = read_reports(*paths)
+        found = read_reports(*paths, round=self.of_round)
         from quietcrowd.survey import estimate_means, estimate_shares
 
         labels = isinstance(found.mechanism.domain, FiniteDomain) and not self.means

@@ -23,7 +23,10 @@ from quietcrowd.formats.registry import read_names, read_note, read_table, write
 from quietcrowd.frames import MECHANISM, as_frame, dictionary_codes
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 from quietcrowd.mechanisms.report_frames import (
+    ROUND,
     Part,
+    check_one_round,
+    distinct_rounds,
     known_hashes,
     mechanisms_by_hash,
     read_parts,
@@ -59,7 +62,12 @@ class ReportNote:
         return [task for task in self.tasks if self.copies.get(task, task) == task]
 
 
-def read_reports(path: str | Path, *more: str | Path, file_format: str | None = None) -> Reports:
+def read_reports(
+    path: str | Path,
+    *more: str | Path,
+    file_format: str | None = None,
+    round: int | None = None,  # noqa: A002
+) -> Reports:
     """Read reports and their mechanism from one file or several, such as one per device.
 
     Each report counts once. Copies of a question in a campaign become one task. Reports that were
@@ -72,6 +80,8 @@ def read_reports(path: str | Path, *more: str | Path, file_format: str | None = 
         Files by `write_reports`.
     file_format : str, optional
         Format of all files; see `read_answers`.
+    round : int, optional
+        Round of a campaign in rounds. Required if a file has several.
 
     Returns
     -------
@@ -83,10 +93,10 @@ def read_reports(path: str | Path, *more: str | Path, file_format: str | None = 
     MissingMechanismError
         If the mechanism is missing, because noise must not be mistaken for answers.
     FormatError
-        If a file or its mechanism cannot be read.
+        If a file or its mechanism cannot be read, or has no report of the round.
     AnswerError
-        If the mechanism cannot produce a report, a worker has two reports on a task, or all reports
-        were sent again and belong to several campaigns.
+        If the mechanism cannot produce a report, a worker has two reports on a task, all reports
+        were sent again and belong to several campaigns, or they are of several rounds.
     ParameterError
         If reports of several mechanisms cannot be joined.
     OSError
@@ -100,7 +110,7 @@ def read_reports(path: str | Path, *more: str | Path, file_format: str | None = 
     notes = [read_report_note(Path(place), file_format) for place in (path, *more)]
     names = ", ".join(str(note.path) for note in notes)
     try:
-        rows = [part for note in notes for part in _rows_of(note, file_format)]
+        rows = [part for note in notes for part in _rows_of(note, file_format, round)]
         parts: list[Part] = []
         for mechanism in dict.fromkeys(one for one, _, _ in rows):
             own = [(note, table) for one, note, table in rows if one == mechanism]
@@ -117,11 +127,18 @@ def read_reports(path: str | Path, *more: str | Path, file_format: str | None = 
         raise FormatError("formats.ids-incompatible", names=names, reason=one_line(error)) from None
 
 
+def rounds_in(path: Path) -> list[int]:
+    """Return the rounds of a file of reports; none if its campaign has no rounds."""
+    if ROUND not in (read_names(path) or ()):
+        return []
+    return [*map(int, distinct_rounds(read_table(path, (ROUND,))[ROUND]))]
+
+
 def _rows_of(
-    note: ReportNote, file_format: str | None
+    note: ReportNote, file_format: str | None, number: int | None
 ) -> Iterator[tuple[Mechanism, ReportNote, pa.Table]]:
     """Yield the rows of each mechanism of a file, which its column of mechanisms confirms."""
-    known, table = mechanisms_by_hash([note.mechanism]), _read_columns(note, file_format)
+    known, table = mechanisms_by_hash([note.mechanism]), _read_columns(note, file_format, number)
     if len(known) == 1 and not (MECHANISM in table.column_names and len(table)):
         yield note.mechanism, note, table.drop_columns([*{MECHANISM} & {*table.column_names}])
         return
@@ -165,16 +182,20 @@ def read_report_note(path: Path, file_format: str | None = None) -> ReportNote:
     )
 
 
-def _read_columns(note: ReportNote, file_format: str | None) -> pa.Table:
+def _read_columns(note: ReportNote, file_format: str | None, number: int | None) -> pa.Table:
     wanted = note.mechanism.columns
     there = read_names(note.path, file_format) or ()
     marks = [name for name in MARKS if name in there and "task" in wanted]
-    names = (*wanted, *marks, *[MECHANISM][: MECHANISM in there])
+    if number is not None and ROUND not in there:
+        raise AnswerError("formats.column-missing", path=note.path, missing=ROUND)
+    names = (*wanted, *marks, *(name for name in (ROUND, MECHANISM) if name in there))
     table = read_table(note.path, names, file_format=file_format)
     missing = [name for name in names if name not in table.column_names]
     if missing:
         raise AnswerError("formats.column-missing", path=note.path, missing=missing[0])
     table = table.select(names)
+    if ROUND in names:
+        table = _of_round(note.path, table, number)
     if note.copies and len(table):
         warnings.warn(
             DroppedRowsWarning(
@@ -188,6 +209,18 @@ def _read_columns(note: ReportNote, file_format: str | None) -> pa.Table:
         table = merge_copies(table, note.copies)
         table = table.set_column(0, "task", table["task"].cast(pa.string()))
     return table
+
+
+def _of_round(path: Path, table: pa.Table, number: int | None) -> pa.Table:
+    """Return the rows of a round; of the only one by default."""
+    if number is None:
+        check_one_round(table[ROUND])
+        return table.drop_columns([ROUND])
+    found = table.filter(pc.equal(table[ROUND].cast(pa.string()), str(number)))
+    if not len(found):
+        known = ", ".join(distinct_rounds(table[ROUND]))
+        raise FormatError("formats.round-missing", path=path, number=number, known=known)
+    return found.drop_columns([ROUND])
 
 
 def merge_copies(columns: pa.Table, copies: Mapping[str, str]) -> pa.Table:

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 _SIMULATED = "-simulated"
 
+ROUND = "round"
+"""Column of exports of campaigns in rounds: the same tasks may have other truths in each round."""
+
 
 def reports_from_frame(frame: Any, mechanisms: Iterable[Mechanism] = ()) -> Reports:
     """Read reports from a dataframe of `Reports.to_frame`, also if it was filtered or stored.
@@ -45,7 +48,8 @@ def reports_from_frame(frame: Any, mechanisms: Iterable[Mechanism] = ()) -> Repo
     Raises
     ------
     AnswerError
-        If a column is missing, a mechanism is not described, or a report is invalid.
+        If a column is missing, a mechanism is not described, a report is invalid, or a column
+        ``round`` has several rounds.
 
     Examples
     --------
@@ -63,6 +67,8 @@ def reports_from_frame(frame: Any, mechanisms: Iterable[Mechanism] = ()) -> Repo
     described, native = [*mechanisms, *_noted(frame)], with_usual_names(as_frame(frame))
     known = mechanisms_by_hash(described)
     found = known_hashes(native, known)
+    if ROUND in native.columns:
+        check_one_round(column_of(native, ROUND))
     tables = []
     for mechanism, texts in found.items():
         if "task" not in mechanism.columns:
@@ -116,6 +122,19 @@ def _marked(reports: Reports, campaign: str) -> Reports:
     """Return reports of a campaign with marks, also if none of them was sent again."""
     again = np.zeros(len(reports), np.bool_) if reports.again is None else reports.again
     return evolve(reports, again=again, campaign=campaign)
+
+
+def check_one_round(rounds: pa.ChunkedArray) -> None:
+    """Raise AnswerError if reports are of several rounds."""
+    found = distinct_rounds(rounds)
+    if len(found) > 1:
+        raise AnswerError("mechanisms.several-rounds", first=found[0], last=found[-1])
+
+
+def distinct_rounds(rounds: pa.ChunkedArray) -> list[str]:
+    """Return the rounds in a column, in order, as text."""
+    texts = pc.unique(rounds.cast(pa.string())).drop_null().to_pylist()
+    return sorted(texts, key=lambda text: (len(text), text))
 
 
 def mechanisms_by_hash(mechanisms: Iterable[Mechanism]) -> dict[str, Mechanism]:

@@ -21,7 +21,12 @@ from quietcrowd.frames import MECHANISM, as_frame, column_of
 from quietcrowd.intake import Intake, decoded
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.mixture import Mixture
-from quietcrowd.mechanisms.report_frames import known_hashes, mechanisms_by_hash
+from quietcrowd.mechanisms.report_frames import (
+    ROUND,
+    check_one_round,
+    known_hashes,
+    mechanisms_by_hash,
+)
 from quietcrowd.mechanisms.sent_again import Marks
 from quietcrowd.validation import one_line
 
@@ -86,6 +91,8 @@ class Source:
             raise FormatError("scale.options-not-partitioned", path=paths[0])
         for note in notes:
             _check_counted(note, alone=len(notes) == 1)
+            if ROUND in _open(note.path).schema_arrow.names:
+                check_one_round(pa.chunked_array(_columns_of(note.path, ROUND)))
         return cls(
             paths=tuple(paths),
             names=mechanism.columns,
@@ -205,6 +212,11 @@ def _check_counted(note: ReportNote, *, alone: bool) -> None:
         reason = "some reports were sent again, and their originals may be in the other files"
     if reason is not None:
         raise FormatError("scale.repeated-reports", path=note.path, reason=reason)
+
+
+def _columns_of(path: Path, name: str) -> Iterator[pa.Array]:
+    for table in _tables(path, (name,)):
+        yield from table[name].chunks
 
 
 def _holds_marks(path: Path) -> bool:

@@ -11,7 +11,9 @@ import pandas as pd
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.mechanisms import MatrixFactorization
+from quietcrowd.formats import write_table
+from quietcrowd.formats.reports import report_note
+from quietcrowd.mechanisms import MatrixFactorization, Mixture
 from quietcrowd.polls import shuffled_guarantee
 
 
@@ -191,3 +193,22 @@ def test_a_poll_with_shuffling_has_a_second_number(run, tmp_path):
     assert "honest" in data["shuffled"]["assumption"]
     assert "requires a --delta" in run(path, "--min-honest", 50)[2]
     assert "--min-honest must be 1 to 60" in run(path, "--delta", "1e-4", "--min-honest", 61)[2]
+
+
+def test_rounds_and_mechanisms_of_a_file_add_up(run, tmp_path):
+    """Of a menu each worker is charged for the chosen mechanism, in each round."""
+    domain = qc.Categorical(["no", "yes"])
+    menu = [qc.RandomizedResponse(domain=domain, epsilon=loss) for loss in (0.5, 4.0)]
+    frames = []
+    for number in range(3):
+        for place, mechanism in enumerate(menu):
+            rows = pd.DataFrame({"task": ["a"], "worker": [f"w{place}"], "label": ["no"]})
+            frames.append(mechanism.randomize(rows).to_frame().assign(round=number))
+    mixture = Mixture(domain=domain, parts=menu)
+    note = report_note(mixture, simulated=False)
+    write_table(pd.concat(frames), tmp_path / "rounds.csv", note)
+    status, output, errors = run(tmp_path / "rounds.csv")
+    assert status == 0, errors
+    frame = pd.read_csv(io.StringIO(output)).set_index("worker")
+    assert frame["total_epsilon"].to_dict() == pytest.approx({"w0": 1.5, "w1": 12.0})
+    assert frame["reports"].tolist() == [3, 3]

@@ -17,6 +17,7 @@ from quietcrowd.commands.declare import argument, command, option
 from quietcrowd.commands.printing import SHOWN, console, counted, note, plain_table, print_csv
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import read_reports
+from quietcrowd.formats.reports import rounds_in
 from quietcrowd.polls import shuffled_assumption
 from quietcrowd.privacy.guarantee import finite_loss, show_loss
 from quietcrowd.validation import check_real
@@ -31,9 +32,10 @@ if TYPE_CHECKING:
 class Budget:
     """Print the privacy loss of each worker.
 
-    It prints the loss for one answer and the total for all. Losses of several files add up, because
-    each may ask the same questions. With --delta, epsilon belongs to the pair (epsilon, delta),
-    which adds up. The loss exceeds the tail with a probability of at most delta.
+    It prints the loss for one answer and the total for all. Losses of several files, and of several
+    rounds, add up, because each may ask the same questions. With --delta, epsilon belongs to the
+    pair (epsilon, delta), which adds up. The loss exceeds the tail with a probability of at most
+    delta.
 
     Example: quietcrowd lab budget reports.parquet
 
@@ -66,8 +68,12 @@ class Budget:
         check_real("--delta", self.delta, 0)
         if len({path.resolve() for path in self.reports}) < len(self.reports):
             raise ParameterError("commands.file-twice")
-        parts = [read_reports(path) for path in self.reports]
-        ledger = PrivacyLedger.of_reports(*parts)
+        parts: dict[str, Reports] = {}
+        for place, path in enumerate(self.reports, 1):
+            rounds: dict[str, int | None] = {f"{place}#{one}": one for one in rounds_in(path)}
+            for name, number in (rounds or {str(place): None}).items():
+                parts[name] = read_reports(path, round=number)
+        ledger = PrivacyLedger.of_reports(*parts.values(), campaigns=parts)
         frame = ledger.to_frame(self.delta)
         if self.total_epsilon is not None:
             totals = zip(frame["worker"], frame["total_epsilon"], strict=True)
@@ -77,7 +83,9 @@ class Budget:
                 for worker, total in totals
             ]
         if self.min_honest is not None:
-            frame["shuffled_epsilon"] = _shuffled(ledger, parts, self.min_honest, self.delta)
+            frame["shuffled_epsilon"] = _shuffled(
+                ledger, [*parts.values()], self.min_honest, self.delta
+            )
         if self.as_json:
             typer.echo(_as_json(frame, self.delta, self.total_epsilon, self.min_honest))
         elif sys.stdout.isatty():
