@@ -17,9 +17,9 @@ export function downloadButtons(app, goal, series = null) {
   const files = app.api.showsWorkers ? [...found, ...REPORTS] : found;
   return files.map(({ words, path, file, ...needs }) => {
     const click = () => {
-      const round = needs.needsResults ? (series?.round ?? null) : null;
-      const [at, name] = [`${path}${path.includes("?") ? "&" : "?"}round=${round}`, file.replace(".", `-${series?.hour}.`)];
-      app.attempt(() => download(app.api, ...(round === null ? [path, file] : [at, name])));
+      const { round, begins } = (needs.needsResults && series?.chosen) || {};
+      const of = [`${path}${path.includes("?") ? "&" : "?"}round=${round}`, file.replace(".", `-${begins?.slice(0, 13)}.`)];
+      app.attempt(() => download(app.api, ...(begins ? of : [path, file])));
     };
     const made = element("button", { type: "button", click }, words);
     return Object.assign(made, { needs });

@@ -15,7 +15,9 @@ export function levelsForm(app, change) {
     const total = Math.round(ALL * chosen.reduce((sum, { share }) => sum + share, 0));
     const isWhole = total === ALL && chosen.length > 1;
     say(byId("levels-sum"), isWhole ? "" : `Not stored yet: at least two levels need people, and ${total} % must be 100 %.`);
-    isWhole && change({ menu: chosen.map(ordered) });
+    const one = ({ total_epsilon, mechanism_name = null, mechanism, share }) =>
+      total_epsilon === null ? { mechanism, share } : { total_epsilon, mechanism_name, share };
+    isWhole && change({ menu: chosen.map(one) }); // a mechanism that was described by hand stays
   };
   const fill = (some) => {
     entries = some.map((entry) => ({ ...entry }));
@@ -36,11 +38,6 @@ export function levelsForm(app, change) {
       say(byId("levels-body").children[i].querySelector("small"), share === 0 ? "Not offered." : sentence(stored));
     });
   };
-}
-
-/** Return an entry as the API takes it; one that was described by hand stays. */
-function ordered({ total_epsilon: total, mechanism_name: name = null, mechanism, share }) {
-  return total === null ? { mechanism, share } : { total_epsilon: total, mechanism_name: name, share };
 }
 
 function rowOf(entry, name, store) {

@@ -149,6 +149,8 @@ class Forecast {
       if (row.standing !== "good" && campaign.menu === null) {
         const apply = (people, changes) => this.#apply(people, changes);
         await ways(this.#app, { row, expected, signal, apply });
+      } else if (row.standing !== "good") {
+        byId("ways").append("Fewer questions for each person, or more people, give a better result.");
       }
       const curve = this.#app.goal === "truths" && (await this.#app.plans.curve(row, signal).catch(() => null));
       curve && new Curve().show(curve, row);

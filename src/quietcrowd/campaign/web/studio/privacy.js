@@ -32,7 +32,6 @@ function ofAll([first, ...others], name) {
 function factsOf(campaign, guarantee) {
   const { worker_epsilon: total, answer_epsilon: answer } = guarantee;
   const { menu, rounds, losses } = campaign;
-  const isKept = campaign.retention_days === null;
   const one = [
     ["Total loss of a person who gives all answers, ε", `${loss(total)}: from 50 % sure to ${campaign.protection}`],
     ["Loss of one answer, ε", loss(answer)],
@@ -48,7 +47,7 @@ function factsOf(campaign, guarantee) {
     ["Who can join", JOINING[campaign.join_mode]],
     ["Questions refer to", campaign.as_of ?? "no particular day"],
     ["Closes", closing(campaign)],
-    ["The server deletes data of people", isKept ? "when you delete the campaign" : `${count(campaign.retention_days)} days after closing`],
+    ["The server deletes data of people", campaign.retention_days === null ? "when you delete the campaign" : `${count(campaign.retention_days)} days after closing`],
     ["Requester", campaign.requester || "not stated"],
     ["Contact", campaign.contact || "not stated"],
     ["Purpose", campaign.purpose || "not stated"],

@@ -23,7 +23,7 @@ export function results(app) {
     const campaign = await app.readCampaign();
     await showFunnel(app, campaign);
     await series?.poll(campaign);
-    latest.round = series?.round ?? null;
+    latest.round = series?.chosen?.round ?? null;
     const found = await latest.read(view.path, campaign.reports);
     if (found !== undefined) {
       hasResults = found !== null;

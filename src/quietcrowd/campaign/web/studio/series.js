@@ -31,18 +31,9 @@ export class Series {
     this.parts = app.filled("series", { saveSeries: () => this.#save() });
   }
 
-  /** The chosen round; null for the last. */
-  get round() {
-    return this.#isLast ? null : this.#rounds[this.#place].round;
-  }
-
-  get #isLast() {
-    return this.#place >= this.#rounds.length - 1;
-  }
-
-  /** Return the hour at which the chosen round begins, for names of files. */
-  get hour() {
-    return this.#rounds[this.#place].begins.slice(0, 13);
+  /** The chosen round; null for the last, which may be another one soon. */
+  get chosen() {
+    return this.#place < this.#rounds.length - 1 ? this.#rounds[this.#place] : null;
   }
 
   ready() {
@@ -58,7 +49,7 @@ export class Series {
   /** Read the rounds again if another one is shown. */
   async poll({ shown_round: shown }) {
     if (shown !== this.#shown) {
-      const wasLast = this.#isLast;
+      const wasLast = this.chosen === null;
       this.#rounds = (await this.#app.api.json("rounds")).items;
       this.#place = wasLast ? Math.max(0, this.#rounds.length - 1) : this.#place;
       await this.#read();
@@ -101,19 +92,15 @@ export class Series {
   }
 
   #draw() {
-    const [points, { rounds }] = [this.#points(), this.#app.campaign];
-    const at = this.#rounds[this.#place];
-    byId("series-card").hidden = this.#rounds.length === 0;
-    byId("series-none").hidden = this.#rounds.length > 0;
-    if (at === undefined) {
+    const [points, { rounds }, at] = [this.#points(), this.#app.campaign, this.#rounds[this.#place]];
+    [byId("series-card").hidden, byId("series-none").hidden] = [!at, Boolean(at)];
+    if (!at) {
       return;
     }
     const words = points.find(({ round }) => round === at.round)?.words ?? "no result";
     const people = `${countedPeople(at.participants)}, ${counted(at.reports, "report")}`;
     const told = `${moment(at.begins, rounds)}: ${words} (${people} to all questions)`;
-    const slider = byId("series-round");
-    slider.max = String(this.#rounds.length - 1);
-    slider.value = String(this.#place);
+    const slider = Object.assign(byId("series-round"), { max: this.#rounds.length - 1, value: this.#place });
     slider.setAttribute("aria-valuetext", told);
     say(byId("series-now"), told);
     say(byId("series-about"), points.length ? ABOUT[points[0].kind] : "");
