@@ -5,6 +5,7 @@ from tests.campaign.clocks import HOUR, ROUNDS, Clock
 from tests.campaign.people import YES_NO, Running, check_problem, new_desk
 from tests.campaign.promises import PROMISES
 
+from quietcrowd.campaign.results.inference_process import Inferrer
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store import choices
 
@@ -293,3 +294,41 @@ def test_what_no_menu_and_no_rounds_can_be(desk, members, place):
     body = {"title": "Birds", "domain": YES_NO.to_dict(), **PROMISES, **members}
     document = check_problem(desk.client.post("/campaigns", json=body), 422, "validation")
     assert document["errors"][0]["pointer"] == place
+
+
+def test_the_requester_reads_all_that_workers_would_agree_to(desk):
+    made = desk.draft(domain=YES_NO.to_dict(), menu=MENU, rounds=ROUNDS, at_least=2)["id"]
+    desk.import_csv(made, "question\nIs it?\n").raise_for_status()
+    found = desk.client.get(f"/campaigns/{made}/readiness").raise_for_status().json()
+    assert found["ready"]
+    for lines in (found["words"], found["sentences"]):
+        assert "Level 2:" in lines[1:-1]
+    preview = desk.client.get(f"/campaigns/{made}/preview").raise_for_status().json()
+    assert len(preview["config"]["menu"]["entries"]) == 2
+
+
+def people_of(desk, one):
+    items = desk.client.get(f"/campaigns/{one}/rounds").raise_for_status().json()["items"]
+    return [row["participants"] for row in items]
+
+
+@pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.QuietcrowdWarning")
+def test_an_excluded_worker_is_in_no_round_of_the_next_results(desk, clock):
+    one = rounds(desk)
+    people = [joined(desk, one, choice=0, slot=0) for _ in range(3)]
+    for number in range(2):
+        clock.to(number)
+        keep(desk)
+        for worker in people:
+            send(worker, number)[0].raise_for_status()
+    clock.to(2)
+    keep(desk)
+    name = me(people[0])["pseudonym"]
+    desk.client.put(f"/campaigns/{one}/excluded/{name}").raise_for_status()
+    inferrer = Inferrer(desk.server.database)
+    inferrer.infer(bytes.fromhex(one))
+    assert people_of(desk, one) == [3, 3]
+    desk.client.post(f"/campaigns/{one}/close").raise_for_status()
+    inferrer.infer(bytes.fromhex(one))
+    assert people_of(desk, one) == [2, 2]
+    assert shown(desk, one) == (1, 3, 12)
