@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter, defaultdict
+from contextlib import closing
 
 import httpx
 import numpy as np
@@ -14,6 +15,7 @@ from tests.campaign.waiting import LONG
 import quietcrowd as qc
 from quietcrowd.campaign import Client
 from quietcrowd.campaign.results.inference_process import Inferrer
+from quietcrowd.campaign.store.database import Database
 from quietcrowd.exceptions import AnswerError, CampaignError, UnansweredError
 from quietcrowd.mechanisms import Mechanism
 
@@ -193,7 +195,10 @@ class Play:
         ]
 
     def infer(self) -> None:
-        Inferrer(self.running.database).infer(bytes.fromhex(self.campaign))
+        """Infer as the process does, which has one connection."""
+        url = self.running.database.url.render_as_string(hide_password=False)
+        with closing(Database.open(url, pool_size=1)) as database:
+            Inferrer(database).infer(bytes.fromhex(self.campaign))
 
     def read(self, path: str, **params) -> dict:
         """Return a document that the requester reads."""

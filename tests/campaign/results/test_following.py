@@ -1,5 +1,7 @@
 """Results of menus and of rounds equal those of the library, from the reports as they were sent."""
 
+from contextlib import closing
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -17,6 +19,7 @@ from tests.campaign.store.test_menus_and_rounds import (
 
 import quietcrowd as qc
 from quietcrowd.campaign.results.inference_process import Inferrer
+from quietcrowd.campaign.store.database import Database
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.mechanisms.report_frames import reports_from_frame
 
@@ -29,7 +32,10 @@ MENU = [{"total_epsilon": 60.0, "share": 0.5}, {"total_epsilon": 12.0, "share": 
 
 
 def infer(desk, one):
-    return Inferrer(desk.server.database).infer(bytes.fromhex(one))
+    """Infer as the process does, which has one connection."""
+    url = desk.server.database.url.render_as_string(hide_password=False)
+    with closing(Database.open(url, pool_size=1)) as database:
+        return Inferrer(database).infer(bytes.fromhex(one))
 
 
 def mechanisms(worker):

@@ -144,18 +144,19 @@ class Inferrer:
                 self._earlier.pop(campaign, None)
                 return False
             wanted = ReportsToInfer.of(connection, row)
-            if row.rounds is not None:
-                rounds, reports = read_rounds(connection, wanted)
-                left_out = read_left_out(connection, row)
-                return self._write_rounds(wanted, rounds, reports, left_out)
             stored: _Reports | None
-            if self.large.include(row):
+            rounds: Mapping[int, StoredReports | None] = {}
+            if row.rounds is not None:
+                stored, (rounds, reports) = None, read_rounds(connection, wanted)
+            elif self.large.include(row):
                 folder = held.enter_context(work_folder(self.large.folder))
                 stored = file_stored(connection, wanted, folder, self.large)
             else:
                 stored = read_stored(connection, wanted)
             left_out = read_left_out(connection, row)
             given = read_given(connection, row)
+        if row.rounds is not None:
+            return self._write_rounds(wanted, rounds, reports, left_out)
         if stored is None and not left_out.reports:
             self._earlier.pop(campaign, None)
             return False

@@ -187,8 +187,8 @@ def is_of_shown_round(campaign: Any) -> ColumnElement[bool]:
 def update_released(connection: Connection, campaign: bytes) -> None:
     """Update the requester's view to the released workers, and put exclusions into effect.
 
-    Results are deleted if a worker has withdrawn since. The campaign must be locked, and its
-    workers wait for releases.
+    Results are deleted if a worker has withdrawn since; those of rounds stay until others replace
+    them. The campaign must be locked, and its workers wait for releases.
     """
     person, table = tables.participant, tables.campaign
     row = connection.execute(select(table).where(table.c.id == campaign)).one()
@@ -197,8 +197,6 @@ def update_released(connection: Connection, campaign: bytes) -> None:
         connection.execute(
             delete(tables.inference).where(tables.inference.c.campaign_id == campaign)
         )
-        if row.rounds is not None:
-            _forget_results(connection, row)
     renew(connection, row)
     count = _count(connection, person, shown)
     connection.execute(
@@ -212,14 +210,6 @@ def update_released(connection: Connection, campaign: bytes) -> None:
             **_joined_and_left(connection, row, count),
         )
     )
-
-
-def _forget_results(connection: Connection, campaign: Any) -> None:
-    kept, shown, page = kept_rounds(connection, campaign), tables.shown_round, tables.round_page
-    of_page = (page.c.campaign_id == campaign.id) & page.c.round.in_(kept)
-    connection.execute(delete(page).where(of_page))
-    of_round = (shown.c.campaign_id == campaign.id) & shown.c.number.in_(kept)
-    connection.execute(update(shown).where(of_round).values(head=None, etag=None))
 
 
 def people_joined(connection: Connection, campaign: Any) -> int:
