@@ -221,7 +221,7 @@ def holds_reports(data: Any) -> bool:
 
 
 def _has_hash(column: nw.Series[Any]) -> bool:
-    return any(isinstance(one, str) and HASH.fullmatch(one) for one in column.to_list())
+    return any(isinstance(one, str) and HASH.fullmatch(one) for one in column)
 
 
 def check_answers(data: Any) -> None:

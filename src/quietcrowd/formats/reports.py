@@ -142,9 +142,12 @@ def _rows_of(
     if len(known) == 1 and not (MECHANISM in table.column_names and len(table)):
         yield note.mechanism, note, table.drop_columns([*{MECHANISM} & {*table.column_names}])
         return
-    for mechanism, texts in known_hashes(as_frame(table), known).items():
-        chosen = pc.is_in(table[MECHANISM], pa.array(texts))
-        yield mechanism, note, table.filter(chosen).drop_columns([MECHANISM])
+    found = known_hashes(as_frame(table), known)
+    for mechanism, texts in found.items():
+        rows = table
+        if len(found) > 1:
+            rows = table.filter(pc.is_in(table[MECHANISM], pa.array(texts)))
+        yield mechanism, note, rows.drop_columns([MECHANISM])
 
 
 def _check_tasks(mechanism: Mechanism, notes: Sequence[ReportNote]) -> None:

@@ -73,7 +73,9 @@ def reports_from_frame(frame: Any, mechanisms: Iterable[Mechanism] = ()) -> Repo
     for mechanism, texts in found.items():
         if "task" not in mechanism.columns:
             raise AnswerError("mechanisms.sketches-in-frame", type_name=type(mechanism).__name__)
-        rows = native.filter(nw.col(MECHANISM).cast(nw.String).is_in(texts))  # labels of one type
+        rows = native
+        if len(found) > 1:  # labels of one mechanism have one type
+            rows = native.filter(nw.col(MECHANISM).cast(nw.String).is_in(texts))
         marks = [name for name in MARKS if name in native.columns]
         columns = {name: column_of(rows, name) for name in (*mechanism.columns, *marks)}
         tables.append((mechanism, pa.table(columns)))
