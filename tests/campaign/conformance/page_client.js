@@ -6,7 +6,7 @@ import { drawUpload, toDraw } from "./worker/device/reports.js";
 import { speaker } from "./worker/page/messages.js";
 import { consentSentences, shortConsent } from "./worker/terms/consent.js";
 import { channelHash, taskQuestions } from "./worker/terms/questions.js";
-import { askedOf, readTasks, readTerms, Refusal } from "./worker/terms/terms.js";
+import { askedOf, readMenu, readTasks, Refusal } from "./worker/terms/terms.js";
 
 const REFUSED = "refused";
 
@@ -29,7 +29,8 @@ async function say() {
 }
 
 async function termsOf({ text, hash }, id) {
-  return readTerms(text, { campaign: id, configHash: hash, english: await say() });
+  const given = { campaign: id, configHash: hash, english: await say() };
+  return (await readMenu(text, given))[0];
 }
 
 /** Return what is said of a configuration. */

@@ -19,7 +19,7 @@ import { consentSentences, shortConsent } from "./worker/terms/consent.js";
 import { meaningsOf } from "./worker/terms/meanings.js";
 import { pointsTo, withDigits } from "./worker/terms/names.js";
 import { channelHash, largestGroup, lettersOf, taskQuestions } from "./worker/terms/questions.js";
-import { readTasks, readTerms } from "./worker/terms/terms.js";
+import { readMenu, readTasks } from "./worker/terms/terms.js";
 
 /** Return a source of given words. */
 function wordsInTurn(given) {
@@ -43,7 +43,7 @@ const english = speaker(await catalogOf("en"));
 /** Return the configuration's terms and its tasks. */
 export async function termsOf({ text, tasks, campaign, hash }) {
   const own = { campaign: campaign ?? "5".repeat(32), configHash: hash ?? (await hashOf(text)) };
-  const terms = await readTerms(text, { ...own, english });
+  const [terms] = await readMenu(text, { ...own, english });
   return { terms, tasks: await readTasks({ tasks, config_hash: own.configHash }, terms) };
 }
 

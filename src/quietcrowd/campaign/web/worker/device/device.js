@@ -6,7 +6,7 @@ import { firstFrom } from "../channels/rational.js";
 import { canonicalHash, canonicalJson } from "../terms/canonical.js";
 import { inAnyOrder } from "../terms/options.js";
 import { channelHash, lettersOf, taskQuestions } from "../terms/questions.js";
-import { beginOf, isRoundOver, mostRounds, nextRound, slotsOf } from "../terms/rounds.js";
+import { beginOf, isRoundOver, nextRound, slotsOf } from "../terms/rounds.js";
 import { askedOf, readMenu, readTasks, refuseIf } from "../terms/terms.js";
 import { fetchImages, imagesOf } from "./images.js";
 import { costOf, requireBudget, spentIn, spentInWindow } from "./ledger.js";
@@ -80,15 +80,16 @@ export class Device {
 
   /** The present or next round to answer, and when it begins in ms; null after the last. */
   get nextRound() {
-    const { rounds, slot } = this.#own ?? {};
-    const number = rounds ? nextRound(rounds, slot, this.#timing.now(), this.#answered()) : null;
+    const { rounds, slot, spent = [] } = this.#own ?? {};
+    const except = [...spent, ...this.#sent().map(({ round }) => round)];
+    const number = rounds ? nextRound(rounds, slot, this.#timing.now(), except) : null;
     return number === null ? null : { number, begin: beginOf(rounds, number) };
   }
 
   /** What was lost in any window, and in all rounds so far, and will be at most. */
   get roundsSpent() {
-    const [{ rounds, losses }, answered] = [this.terms, this.#inRounds()];
-    const [within, all] = [rounds.window, rounds.cap].map((one) => spentInWindow(answered, one));
+    const { rounds, losses } = this.terms;
+    const [within, all] = [rounds.window, rounds.cap].map((one) => spentInWindow(this.#sent(), one));
     return { within, all, most: losses.campaign };
   }
 
@@ -124,23 +125,23 @@ export class Device {
    */
   async join(invite, code) {
     const { configHash, choice, rounds } = this.terms ?? (await this.load());
-    const isOpen = this.menu.length > 1 && this.choice === null && !this.#own?.state;
-    refuseIf(isOpen, "refusal.choice");
+    refuseIf(this.menu.length > 1 && this.choice === null && !this.#own?.state, "refusal.choice");
     const typed = code ? readCode(code) : null;
     refuseIf(code && !typed, "refusal.code");
     const link = invite && (await participantOf(invite));
     const invited = invite && { invite, link, code: typed ?? newCode(), continues: Boolean(typed) };
-    const chosen = { ...(choice !== null && { choice }), ...(rounds && { rounds }) };
     const isSplit = rounds?.division === "crowd";
-    const [slot] = isSplit ? uniformIntegers(systemWords, rounds.step, 1) : [];
-    const fresh = { credential: newCredential(), configHash, ...chosen, slot, ...invited };
+    const [slot = null] = isSplit ? uniformIntegers(systemWords, rounds.step, 1) : [];
+    const bound = { choice, slot, rounds };
+    const fresh = { credential: newCredential(), configHash, ...bound, ...invited };
     const { name, origin } = this.#where;
     await locked(async () => {
-      await this.#keep((own) => {
+      await this.#keep((own, entries) => {
         refuseIf(own?.state === "left", "refusal.left");
-        refuseIf(typed && own?.upload, "refusal.answered");
+        const isAnswered = this.#sent(entries).length > 0;
+        refuseIf(typed && isAnswered, "refusal.answered");
         const isSame = !invite || [undefined, link].includes(own?.link);
-        if (own?.state && (own.upload || (isSame && !typed))) {
+        if (own?.state && (isAnswered || (isSame && !typed))) {
           return { ...own, next: undefined };
         }
         const { next = fresh } = own ?? {};
@@ -176,10 +177,11 @@ export class Device {
     const before = new Set(
       others.flatMap((one) => [...Object.keys(one.reports ?? {}), ...(one.letters ?? [])]),
     );
-    const { hashes, letters } = this.#questions;
+    const [{ rounds }, { hashes, letters }] = [this.terms, this.#questions];
+    const next = this.#own?.rounds ? (this.nextRound?.number ?? rounds.cap) : 0;
     const among = (has) => [...hashes].flatMap(([name, hash]) => (has(hash, name) ? name : []));
     return {
-      ...this.#spentAfter(count, this.#roundsAhead()),
+      ...this.#spentAfter(count, rounds ? Math.ceil((rounds.cap - next) / slotsOf(rounds)) : 1),
       reused: among((hash) => asked.known.has(hash)),
       repeated: among(
         (hash, name) =>
@@ -193,15 +195,6 @@ export class Device {
     await this.#exchange();
     const isBeyond = (count) => limit !== null && this.#spentAfter(count).after > limit;
     return firstFrom(0, this.terms.answers, (count) => isBeyond(count + 1));
-  }
-
-  #roundsAhead() {
-    const { rounds } = this.terms;
-    if (!rounds || !this.#own?.rounds) {
-      return rounds ? mostRounds(rounds) : 1;
-    }
-    const { number } = this.nextRound ?? { number: rounds.cap };
-    return Math.ceil((rounds.cap - number) / slotsOf(rounds));
   }
 
   #spentAfter(count, times = 1) {
@@ -263,8 +256,8 @@ export class Device {
     const check = (own, entries) => {
       refuseIf(own?.state !== "joined", own?.upload ? "refusal.answered" : whyOut(own));
       refuseIf(own.credential !== this.#mine, "refusal.place"); // another tab has another link
-      const round = roundOf(own, this.#timing.now());
-      refuseIf(own.rounds && (round === null || round !== this.#asking), "refusal.round");
+      const isOfNow = this.#asking !== null && roundOf(own, this.#timing.now()) === this.#asking;
+      refuseIf(own.rounds && !isOfNow, "refusal.round");
       const asked = this.#asked(entries);
       const open = toDraw(asked, given);
       const cost = costOf(terms, open.size);
@@ -279,8 +272,8 @@ export class Device {
         hashes.get(name) in drawn.reports ? keys : [],
       );
       const { requesterId: requester } = terms;
-      const round = own.rounds && { round: this.#asking };
-      return { ...own, state: "committed", drafts: [], cost, letters, requester, ...round, ...drawn };
+      const made = { cost, letters, requester, round: this.#asking, ...drawn };
+      return { ...own, state: "committed", drafts: [], ...made };
     };
     await this.#keep((own, entries) => void check(own, entries));
     await this.#takePlace(onWait);
@@ -364,21 +357,14 @@ export class Device {
     return this.#entries.find(({ name }) => name === this.#where.name);
   }
 
-  /** Entries of rounds with reports: the last one is in the campaign's entry. */
-  #inRounds() {
-    const { name: campaign } = this.#where;
-    const isOf = ({ name, round }) => name === campaign || name.startsWith(`${campaign}#`) && round >= 0;
-    return this.#entries.filter((one) => isOf(one) && one.cost !== undefined);
+  /** Return the entries with reports of this campaign; those of earlier rounds are separate. */
+  #sent(entries = this.#entries) {
+    return entries.filter(({ name, upload }) => upload && name.split("#")[0] === this.#where.name);
   }
 
-  #answered() {
-    return [...(this.#own?.spent ?? []), ...this.#inRounds().map(({ round }) => round)];
-  }
-
-  #isLate(entry) {
-    const { state, receipt, rounds, round } = entry ?? {};
-    const isPending = ["committed", "past"].includes(state) && !receipt && rounds;
-    return Boolean(isPending) && isRoundOver(rounds, round, this.#timing.now());
+  /** Return whether reports of a round can no longer be sent. */
+  #isLate({ upload, receipt, rounds, round } = {}) {
+    return Boolean(upload && !receipt && rounds) && isRoundOver(rounds, round, this.#timing.now());
   }
 
   /** Begin the present round: what was reported in the one before gets an entry of its own. */
@@ -388,11 +374,11 @@ export class Device {
       if (now === null || !own.upload || own.round === now) {
         return null;
       }
-      const { upload, receipt, round, reports, letters, cost, channel, requester, ...rest } = own;
-      const name = `${own.name}#${round}`;
-      const sent = { credential: own.credential, rounds: own.rounds, upload, receipt, round };
-      store.put({ ...lossOf(own), ...sent, name, state: "past" }, name);
-      return { ...rest, state: "joined", drafts: [] };
+      const name = `${own.name}#${own.round}`;
+      store.put({ ...own, name, state: "past" }, name);
+      const over = ["upload", "receipt", "round", "reports", "letters", "cost", "channel"];
+      const rest = Object.entries(own).filter(([member]) => !over.includes(member));
+      return { ...Object.fromEntries(rest), state: "joined", drafts: [] };
     });
   }
 
@@ -455,7 +441,7 @@ export class Device {
 
   #leave() {
     const { name } = this.#own;
-    const answered = this.#inRounds();
+    const answered = this.#sent();
     return this.#exchange((_, store) => {
       store.delete(filesOf(name));
       store.delete(name);
@@ -500,13 +486,14 @@ export class Device {
   /** Let the server accept a place; if it refuses, all else stays as it was. */
   async #enter({ credential, invite, configHash, code, continues, choice, slot, rounds }) {
     const invited = invite && { invite, code, continues };
-    const own = { ...(choice >= 0 && { choice }), ...(slot >= 0 && { slot }) };
-    const body = canonicalJson({ config_hash: configHash, ...invited, ...own });
+    const own = Object.entries({ choice, slot }).filter(([, value]) => Number.isInteger(value));
+    const chosen = Object.fromEntries(own);
+    const body = canonicalJson({ config_hash: configHash, ...invited, ...chosen });
     const path = `${this.#where.path}/participants/${await participantOf(credential)}`;
     let bound;
     try {
       const said = await this.#ask(path, { method: "PUT", credential, body });
-      bound = (choice >= 0 || rounds) && this.#bindingIn(objectIn(said), rounds);
+      bound = (own.length || rounds) && this.#bindingIn(objectIn(said), rounds);
     } catch (error) {
       const isRefused = error.key !== "refusal.unanswered";
       await (isRefused && this.#keep((own) => own && { ...own, next: undefined }));
@@ -525,7 +512,7 @@ export class Device {
       isAmong(slot, rounds?.division === "crowd" ? rounds.step : 0) &&
       (!rounds || (Array.isArray(spent) && spent.every(Number.isSafeInteger)));
     refuseIf(!isSound, "refusal.answer");
-    return { choice: choice ?? undefined, slot: slot ?? undefined, spent: spent ?? [] };
+    return { choice: choice ?? null, slot: slot ?? null, spent: spent ?? [] };
   }
 
   /** Fetch all tasks and images, without which the device has not joined. */
@@ -577,18 +564,17 @@ export class Device {
   async #sendPending(isNeeded = false) {
     await this.#exchange();
     refuseIf(isNeeded && !this.#own?.upload, whyOut(this.#own));
-    const isDue = (one) => one.upload && !one.receipt && (isNeeded || one.state === "past");
-    for (const { name, upload, credential, state } of this.#inRounds().filter(isDue)) {
-      if (!this.#isLate(this.#entries.find((one) => one.name === name))) {
-        await this.#placeOnce(); // drawn by a page of an older version
-        const said = await this.#send("me/reports", { method: "POST", credential, body: upload });
-        const receipt = checkedReceipt(objectIn(await said.text()), upload);
-        const sent = { receipt, state: state === "past" ? state : "sent" };
-        await this.#exchange((entries, store) => {
-          const entry = entries.find((one) => one.name === name && one.upload === upload);
-          entry && store.put({ ...entry, ...sent }, name);
-        });
-      }
+    const isAsked = ({ state }) => isNeeded || state === "past";
+    const isDue = (one) => !one.receipt && isAsked(one) && !this.#isLate(one);
+    for (const { name, upload, credential, state } of this.#sent().filter(isDue)) {
+      await this.#placeOnce(); // drawn by a page of an older version
+      const said = await this.#send("me/reports", { method: "POST", credential, body: upload });
+      const receipt = checkedReceipt(objectIn(await said.text()), upload);
+      const sent = { receipt, state: state === "past" ? state : "sent" };
+      await this.#exchange((entries, store) => {
+        const entry = entries.find((one) => one.name === name && one.upload === upload);
+        entry && store.put({ ...entry, ...sent }, name);
+      });
     }
   }
 }

@@ -21,9 +21,7 @@ export function consentSentences(terms, say) {
       ...(asOf ? [say("consent.as-of", { day: asOf })] : []),
       ...(allotment ? [say(`consent.allotted.${allotment.kind}`, countsOf(allotment, say))] : []),
       ...(rounds ? sayRounds(terms, say) : []),
-      ...(promises && !rounds
-        ? sayPromised("consent", ["shown", "withdrawn", "kept"], promises, say)
-        : []),
+      ...(promises && !rounds ? sayPromised("consent", PROMISED, promises, say) : []),
       ...(choice === null ? [] : [say("consent.choice")]),
     ],
   ];
@@ -36,6 +34,8 @@ function sayRounds({ rounds, losses, promises }, say) {
     const what = say(key, { count: counted(count, say) });
     return say("consent.about", { what, limit: limitOf("consent.limit", loss, say) });
   };
+  const slots = slotsOf(rounds);
+  const after = durationOf(rounds.grace, say);
   const kept = { rounds: unitsOf(rounds.keep, "round", say), days: unitsOf(days, "day", say) };
   return [
     say(rounds.count === null ? "rounds.times.open" : "rounds.times", {
@@ -43,17 +43,13 @@ function sayRounds({ rounds, losses, promises }, say) {
       begin: `${rounds.first.slice(0, 10)} ${rounds.first.slice(11, 16)} UTC`,
       rounds: unitsOf(rounds.cap, "round", say),
     }),
-    say("rounds.own", { count: slotsOf(rounds), slots: counted(slotsOf(rounds), say) }),
+    say("rounds.own", { count: slots, slots: counted(slots, say) }),
     ...(rounds.window > 1 ? [about("rounds.window", losses.window, rounds.window)] : []),
     about("rounds.all", losses.campaign, mostRounds(rounds)),
     say(`rounds.${rounds.facts}`),
     say("rounds.missed"),
-    say("rounds.shown", {
-      ...{ count: least, least: counted(least, say) },
-      after: durationOf(rounds.grace, say),
-    }),
-    say("rounds.withdrawn", kept),
-    say("rounds.kept", kept),
+    say("rounds.shown", { count: least, least: counted(least, say), after }),
+    ...[say("rounds.withdrawn", kept), say("rounds.kept", kept)],
   ];
 }
 
@@ -69,12 +65,10 @@ export function shortConsent(terms, say) {
   const one = figure(linked > 1 ? "linked" : "one", linkedEpsilon, linked);
   const all = figure(count === 2 ? "both" : "all", workerEpsilon, count);
   const isOne = report.kind === "sketch";
-  const more = rounds
-    ? [
-        ...(rounds.window > 1 ? [figure("window", losses.window, rounds.window)] : []),
-        figure("rounds", losses.campaign, mostRounds(rounds)),
-      ]
-    : [];
+  const more = [
+    ...(rounds?.window > 1 ? [figure("window", losses.window, rounds.window)] : []),
+    ...(rounds ? [figure("rounds", losses.campaign, mostRounds(rounds))] : []),
+  ];
   return [
     say("short.learn"),
     [...(isOne ? [figure("sent", workerEpsilon, count)] : [one, all].slice(0, count)), ...more],
@@ -97,6 +91,7 @@ function shortRounds(rounds, { at_least: least }, say) {
   ];
 }
 
+const PROMISED = ["shown", "withdrawn", "kept"];
 const countsOf = ({ answers, tasks }, say) => ({
   answers: counted(answers, say),
   tasks: counted(tasks, say),

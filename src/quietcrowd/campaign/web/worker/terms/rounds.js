@@ -2,13 +2,10 @@
 
 import { counted } from "./names.js";
 
-const MOST_ROUNDS = 10_000;
-const [LEAST_SECONDS, MOST_SECONDS] = [60, 366 * 86_400];
 const UNITS = Object.entries({ day: 86_400, hour: 3600, minute: 60, second: 1 });
 
 const isIn = (low, high) => (value) => Number.isSafeInteger(value) && value >= low && value <= high;
-const isSome = isIn(1, MOST_ROUNDS);
-const isTime = isIn(LEAST_SECONDS, MOST_SECONDS);
+const [isSome, isTime] = [isIn(1, 10_000), isIn(60, 366 * 86_400)];
 const ROUND_MEMBERS = Object.freeze({
   ...{ first: isMinute, length: isTime, count: (value) => value === null || isSome(value) },
   ...{ cap: isSome, grace: isTime, window: isSome, step: isSome, keep: isSome },
@@ -23,14 +20,14 @@ function isMinute(value) {
 }
 
 export function areRounds(value) {
-  const names = Object.keys(value ?? {});
-  const areThese = names.length === Object.keys(ROUND_MEMBERS).length;
-  if (!areThese || !Object.entries(ROUND_MEMBERS).every(([name, isKind]) => isKind(value[name]))) {
-    return false;
-  }
-  const { length, count, cap, grace, window: width, step, division, facts } = value;
-  const isSound = grace <= length && width <= step && step <= cap && [null, cap].includes(count);
-  return isSound && (division === "crowd" || facts === "fresh");
+  const { length, count, cap, grace, window: width, step, division, facts } = value ?? {};
+  const kinds = Object.entries(ROUND_MEMBERS);
+  return (
+    Object.keys(value ?? {}).length === kinds.length &&
+    kinds.every(([name, isKind]) => isKind(value[name])) &&
+    (grace <= length && width <= step && step <= cap && [null, cap].includes(count)) &&
+    (division === "crowd" || facts === "fresh")
+  );
 }
 
 export function slotsOf({ division, step }) {

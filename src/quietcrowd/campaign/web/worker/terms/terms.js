@@ -66,11 +66,6 @@ async function attempt(give, name) {
   }
 }
 
-/** Return the first of the terms that `readMenu` returns. */
-export async function readTerms(text, given) {
-  return (await readMenu(text, given))[0];
-}
-
 /**
  * Read and check a configuration as received, and return the terms of each entry of its menu, or of
  * the one mechanism without a menu. `english` serves to compare its sentences.
@@ -88,8 +83,7 @@ export async function readMenu(text, { campaign, configHash, english }) {
   refuseUnless((await attempt(hash, "config")) === configHash, "config");
   const all = flats.map(async (flat, i) => ({
     ...(await termsOf(flat, english, isMenu ? i : null)),
-    ...(isMenu && { share: menu.shares[i], expected: menu.expected }),
-    configHash,
+    ...{ share: menu?.shares[i], expected: menu?.expected, configHash },
   }));
   const terms = await Promise.all(all);
   refuseUnless(!isMenu || areChoices(terms), "members", { names: "menu" });
@@ -150,10 +144,9 @@ async function termsOf(config, english, choice) {
   const { requester_id: requesterId = null, as_of: asOf = null, drafts = null } = config;
   const { rounds = null, losses = null } = config;
   const given = { guarantee, promises, allotment, asOf, report, rounds, losses, choice };
-  const { worker_epsilon: loss } = config.guarantee;
   const isLost = rounds && !areLosses(losses, roundLosses(rounds, guarantee.workerEpsilon));
-  refuseUnless(!isLost, "loss", { epsilon: found.workerEpsilon });
-  refuseUnless(!rounds || (!reportsAll(config) && loss !== null && asOf === null), "counts");
+  const isOpen = rounds && (reportsAll(config) || asOf !== null);
+  refuseUnless(!isLost && !isOpen, "loss", { epsilon: found.workerEpsilon });
   const lost = {
     guarantee: figuresOf(guarantee, config, english),
     consent: consentSentences(given, english).flat(),
