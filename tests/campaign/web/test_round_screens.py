@@ -53,7 +53,7 @@ def test_a_worker_chooses_before_anything_else(browser, place):
         for loss in (0.5, 4.0):
             assert f"at most {show_most_sure(loss)} sure" in shown
         assert shown.count("70 of 100 people choose this") == 2
-        assert "expects an error of 0.24 with these shares, and of 0.5 without" in shown
+        assert "expects an error of 0.2375 with these shares, and of 0.5 without" in shown
         assert "Choose before you know the questions." in shown
         assert page.locator("input:checked").get_attribute("id") == "choice-0"
         page.locator(f"#choice-{place}").check()

@@ -56,7 +56,7 @@ export class Device {
 
   choose(choice) {
     called("choose", choice);
-    this.terms = this.menu[choice];
+    return (this.terms = this.menu[choice]);
   }
 
   get receipt() {

@@ -58,16 +58,13 @@ export class Device {
     const asked = { campaign: config.campaign, configHash, english };
     this.menu = await readMenu(canonicalJson(config), asked);
     this.terms ??= this.menu[0];
+    const { round: within, campaign: most } = this.terms.losses ?? {};
+    this.roundsSpent = { within, all: within, most };
     return this.terms;
   }
 
   choose(choice) {
-    this.terms = this.menu[choice];
-  }
-
-  get roundsSpent() {
-    const { round: within, campaign: most } = this.terms.losses;
-    return { within, all: within, most };
+    return (this.terms = this.menu[choice]);
   }
 
   async join() {

@@ -89,13 +89,14 @@ export class Device {
   /** What was lost in any window, and in all rounds so far, and will be at most. */
   get roundsSpent() {
     const { rounds, losses } = this.terms;
-    const [within, all] = [rounds.window, rounds.cap].map((one) => spentInWindow(this.#sent(), one));
-    return { within, all, most: losses.campaign };
+    const within = (count) => spentInWindow(this.#sent(), count);
+    return { within: within(rounds.window), all: within(rounds.cap), most: losses.campaign };
   }
 
   /** Choose from the menu, until the worker joins. */
   choose(choice) {
     [this.choice, this.terms] = [choice, this.menu[choice]];
+    return this.terms;
   }
 
   /** Return the checked terms: from the server or, once joined, from storage. */
@@ -131,9 +132,8 @@ export class Device {
     const link = invite && (await participantOf(invite));
     const invited = invite && { invite, link, code: typed ?? newCode(), continues: Boolean(typed) };
     const isSplit = rounds?.division === "crowd";
-    const [slot = null] = isSplit ? uniformIntegers(systemWords, rounds.step, 1) : [];
-    const bound = { choice, slot, rounds };
-    const fresh = { credential: newCredential(), configHash, ...bound, ...invited };
+    const [slot] = isSplit ? uniformIntegers(systemWords, rounds.step, 1) : [null];
+    const fresh = { credential: newCredential(), configHash, choice, slot, rounds, ...invited };
     const { name, origin } = this.#where;
     await locked(async () => {
       await this.#keep((own, entries) => {
@@ -376,9 +376,8 @@ export class Device {
       }
       const name = `${own.name}#${own.round}`;
       store.put({ ...own, name, state: "past" }, name);
-      const over = ["upload", "receipt", "round", "reports", "letters", "cost", "channel"];
-      const rest = Object.entries(own).filter(([member]) => !over.includes(member));
-      return { ...Object.fromEntries(rest), state: "joined", drafts: [] };
+      const { upload, receipt, round, reports, letters, cost, channel, ...rest } = own;
+      return { ...rest, state: "joined", drafts: [] };
     });
   }
 
@@ -505,14 +504,14 @@ export class Device {
 
   /** Return what the server binds this worker to: of two devices, the first decides. */
   #bindingIn({ choice, slot, rounds: spent }, rounds) {
-    const isAmong = (value, count) =>
-      count ? Number.isSafeInteger(value) && value >= 0 && value < count : (value ?? null) === null;
+    const upTo = (count) => (count ? [...Array(count).keys()] : [null]);
+    const [bound, number] = [{ choice: choice ?? null, slot: slot ?? null }, this.menu.length];
     const isSound =
-      isAmong(choice, this.menu.length > 1 ? this.menu.length : 0) &&
-      isAmong(slot, rounds?.division === "crowd" ? rounds.step : 0) &&
+      upTo(number > 1 && number).includes(bound.choice) &&
+      upTo(rounds?.division === "crowd" && rounds.step).includes(bound.slot) &&
       (!rounds || (Array.isArray(spent) && spent.every(Number.isSafeInteger)));
     refuseIf(!isSound, "refusal.answer");
-    return { choice: choice ?? null, slot: slot ?? null, spent: spent ?? [] };
+    return { ...bound, spent: spent ?? [] };
   }
 
   /** Fetch all tasks and images, without which the device has not joined. */
@@ -585,8 +584,7 @@ function requireChoice({ choice }, chosen) {
 }
 
 /** Return the present round of an entry if it is its worker's, and not spent; else null. */
-function roundOf(entry, now) {
-  const { rounds, slot, spent = [] } = entry ?? {};
+function roundOf({ rounds, slot, spent = [] } = {}, now) {
   const number = rounds ? nextRound(rounds, slot, now) : null;
   const isNow = number !== null && beginOf(rounds, number) <= now && !spent.includes(number);
   return isNow ? number : null;

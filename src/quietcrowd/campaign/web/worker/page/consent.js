@@ -12,19 +12,16 @@ export function choice(app) {
     const sure = sureOf(losses?.campaign ?? guarantee.workerEpsilon, say);
     const id = `choice-${i}`;
     const input = element("input", { type: "radio", name: "choice", id, checked: i === 0 });
-    const texts = [
-      say("screen.choice.entry", { sure }),
-      element("small", {}, say("screen.choice.share", { share: count(Math.round(100 * share)) })),
-    ];
+    const assumed = say("screen.choice.share", { share: count(Math.round(100 * share)) });
+    const texts = [say("screen.choice.entry", { sure }), element("small", {}, assumed)];
     return element("label", { class: "choice", for: id }, input, element("span", {}, ...texts));
   };
-  const short = (number) => app.spell(Number(number.toPrecision(2)));
-  const errors = expected && { error: short(expected.error), guess: short(expected.guess) };
+  const [error, guess] = [expected?.error, expected?.guess].map(app.ceil);
   return {
     ...{ title, description, purpose: promises.purpose },
     asker: `${promises.requester} · ${promises.contact}`,
     entries: device.menu.map(entry),
-    expected: errors ? say("screen.choice.expected", errors) : "",
+    expected: expected ? say("screen.choice.expected", { error, guess }) : "",
     next: () => {
       app.choose(device.menu.findIndex((_, i) => byId(`choice-${i}`).checked));
       return app.go("landing");

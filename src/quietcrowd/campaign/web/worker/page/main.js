@@ -200,19 +200,17 @@ class App extends Page {
     }
     this.terms = await device.load();
     if (device.open && (this.invite || !device.needsInvite)) {
-      return this.begin();
+      return this.#begin();
     }
     return this.go("end", device.open ? "screen.uninvited" : "screen.closed");
   }
 
-  /** Show the campaign, after its menu if it has one. */
-  begin() {
+  #begin() {
     return this.go(this.device.menu.length > 1 ? "choice" : "landing");
   }
 
   choose(place) {
-    this.device.choose(place);
-    this.terms = this.device.terms;
+    this.terms = this.device.choose(place);
   }
 
   async join() {
@@ -252,7 +250,8 @@ class App extends Page {
     }
     if (device.state !== "joined") {
       this.answers.clear();
-      return device.state === "committed" ? deliver(this) : this.go(device.receipt ? "receipt" : "between");
+      const then = device.state === "sent" ? "receipt" : "between"; // or late
+      return device.state === "committed" ? deliver(this) : this.go(then);
     }
     if (this.terms.rounds && device.round === null) {
       return this.go("between");
@@ -309,7 +308,7 @@ class App extends Page {
   async startOver() {
     this.answers.clear();
     this.terms = await this.device.load();
-    await this.begin();
+    await this.#begin();
   }
 
   async forget() {

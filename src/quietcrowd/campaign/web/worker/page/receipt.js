@@ -10,14 +10,15 @@ import { unitsOf } from "../terms/rounds.js";
 export function between(app) {
   const { device, terms, say } = app;
   if (!terms.rounds) {
-    return { waits: false, next: "", roundsSpent: "" };
+    return {};
   }
   const { nextRound: next, roundsSpent } = device;
   const losses = Object.entries(roundsSpent).map(([name, value]) => [name, app.loss(value)]);
+  const none = "screen.wait.none";
   const width = unitsOf(terms.rounds.window, "round", say);
   return {
     waits: true,
-    next: next ? say("screen.wait.next", { when: app.moment(next.begin) }) : say("screen.wait.none"),
+    next: next ? say("screen.wait.next", { when: app.moment(next.begin) }) : say(none),
     roundsSpent: say("screen.wait.spent", { ...Object.fromEntries(losses), window: width }),
   };
 }

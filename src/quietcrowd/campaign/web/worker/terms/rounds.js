@@ -14,9 +14,8 @@ const ROUND_MEMBERS = Object.freeze({
 });
 
 function isMinute(value) {
-  const isForm = typeof value === "string" && /^[1-9]\d{3}-\d\d-\d\dT\d\d:\d\d:00Z$/.test(value);
-  const time = isForm ? Date.parse(value) : NaN;
-  return !Number.isNaN(time) && new Date(time).toISOString() === value.replace("Z", ".000Z");
+  const isForm = typeof value === "string" && /^[1-9][\d-]+T\d\d:\d\d:00Z$/.test(value);
+  return isForm && new Date(value).toJSON() === value.replace("Z", ".000Z");
 }
 
 export function areRounds(value) {

@@ -39,8 +39,6 @@ const DATED = Object.freeze({ as_of: isDay });
 const IN_ROUNDS = Object.freeze({ rounds: areRounds, losses: isObject });
 
 const ENTRY = ["mechanism", "channel", "report", "guarantee", "consent", "summary"];
-const MOST_ENTRIES = 8;
-const isShare = (value) => value > 0 && value < 1;
 const isError = (value) => typeof value === "number" && value >= 0;
 
 const FIGURES = Object.freeze({
@@ -66,60 +64,45 @@ async function attempt(give, name) {
   }
 }
 
-/**
- * Read and check a configuration as received, and return the terms of each entry of its menu, or of
- * the one mechanism without a menu. `english` serves to compare its sentences.
- */
+/** Return the checked terms of each choice; `english` serves to compare their sentences. */
 export async function readMenu(text, { campaign, configHash, english }) {
   const config = await attempt(() => JSON.parse(text), "config");
   refuseUnless(isObject(config), "config");
   const { menu, ...shared } = config;
   const isMenu = config.version === 6 && menu !== undefined;
-  refuseUnless(!isMenu || areEntries(menu, shared), "members", { names: "menu" });
+  await attempt(() => isMenu && checkMenu(menu, shared), "config");
   const flats = isMenu ? menu.entries.map((one) => ({ ...shared, ...one })) : [config];
   flats.forEach((flat) => checkMembers(flat, campaign));
   refuseUnless(config.version !== 6 || isMenu || "rounds" in config, "version");
   const hash = async () => canonicalJson(config) === text && (await canonicalHash(config));
   refuseUnless((await attempt(hash, "config")) === configHash, "config");
-  const all = flats.map(async (flat, i) => ({
-    ...(await termsOf(flat, english, isMenu ? i : null)),
-    ...{ share: menu?.shares[i], expected: menu?.expected, configHash },
-  }));
-  const terms = await Promise.all(all);
-  refuseUnless(!isMenu || areChoices(terms), "members", { names: "menu" });
-  return terms;
+  const { shares = [], expected } = menu ?? {};
+  const all = flats.map(async (flat, i) => {
+    const terms = await termsOf(flat, english, isMenu ? i : null);
+    return { ...terms, share: shares[i], expected, configHash };
+  });
+  return Promise.all(all);
 }
 
-/** Return whether a menu has the form that Python writes; `areChoices` checks its mechanisms. */
-function areEntries(menu, shared) {
-  const { entries, shares, expected } = isObject(menu) ? menu : {};
-  const names = [...ENTRY, ...("rounds" in shared ? ["losses"] : [])];
-  const has = (value, members) =>
-    isObject(value) && canonicalJson(Object.keys(value).sort()) === canonicalJson(members);
-  const total = Array.isArray(shares) ? shares.reduce((sum, one) => sum + one, 0) : 0;
-  return (
-    has(menu, ["entries", "expected", "shares"]) &&
-    Array.isArray(entries) &&
-    entries.every((one) => has(one, names.toSorted())) &&
-    names.every((name) => !(name in shared)) &&
-    (entries.length >= 2 && entries.length <= MOST_ENTRIES) &&
-    (Math.abs(total - 1) <= 1e-9 && shares.length === entries.length && shares.every(isShare)) &&
-    (expected === null ||
-      (has(expected, ["error", "guess"]) && Object.values(expected).every(isError)))
-  );
-}
-
-/** Return whether mechanisms differ, can be read together, and are ordered by their loss. */
-function areChoices(terms) {
-  const described = terms.map(({ mechanism }) => canonicalJson(mechanism));
-  const domains = terms.map(({ mechanism }) => canonicalJson(mechanism.domain));
-  const losses = terms.map(({ guarantee }) => guarantee.workerEpsilon);
-  return (
-    new Set(described).size === terms.length &&
-    new Set(domains).size === 1 &&
-    losses.every((loss, i) => i === 0 || losses[i - 1] <= loss) &&
-    !terms.some((one) => reportsAll(one) || isAmongOptions(one.channel))
-  );
+/** Throw unless a menu is one that Python writes; `termsOf` checks each entry. */
+function checkMenu({ entries, shares, expected, ...more }, shared) {
+  const names = [...ENTRY, ...("rounds" in shared ? ["losses"] : [])].sort();
+  const has = (value, members) => `${Object.keys(value).sort()}` === `${members}`;
+  const [mechanisms, domains] = [new Set(), new Set()];
+  const losses = entries.map(({ mechanism, guarantee }) => {
+    mechanisms.add(canonicalJson(mechanism));
+    domains.add(canonicalJson(mechanism.domain));
+    return guarantee.worker_epsilon ?? Infinity;
+  });
+  const isOne = (one) => has(one, names) && !reportsAll(one) && !isAmongOptions(one.channel);
+  const isSound =
+    (entries.every(isOne) && names.every((name) => !(name in shared)) && has(more, "")) &&
+    (losses.every((loss, i) => !(loss < losses[i - 1])) && domains.size === 1) &&
+    (mechanisms.size === shares.length && losses.length === shares.length) &&
+    (losses.length >= 2 && losses.length <= 8 && shares.every((one) => one > 0 && one < 1)) &&
+    Math.abs(shares.reduce((sum, one) => sum + one) - 1) <= 1e-9 &&
+    (expected === null || (has(expected, "error,guess") && Object.values(expected).every(isError)));
+  refuseUnless(isSound, "members");
 }
 
 /** Check a configuration of one mechanism, and return its terms. */
@@ -144,13 +127,15 @@ async function termsOf(config, english, choice) {
   const { requester_id: requesterId = null, as_of: asOf = null, drafts = null } = config;
   const { rounds = null, losses = null } = config;
   const given = { guarantee, promises, allotment, asOf, report, rounds, losses, choice };
-  const isLost = rounds && !areLosses(losses, roundLosses(rounds, guarantee.workerEpsilon));
-  const isOpen = rounds && (reportsAll(config) || asOf !== null);
-  refuseUnless(!isLost && !isOpen, "loss", { epsilon: found.workerEpsilon });
+  const inRounds = Object.entries(rounds && roundLosses(rounds, guarantee.workerEpsilon) || {});
+  const isNone = guarantee.workerEpsilon === Infinity || reportsAll(config) || asOf !== null;
+  refuseUnless(!rounds || !isNone, "counts");
+  const near = ([name, loss]) => [name, isNear(loss, losses[name]) ? losses[name] : loss];
   const lost = {
     guarantee: figuresOf(guarantee, config, english),
     consent: consentSentences(given, english).flat(),
     ...(drafts !== null && { summary: shortConsent(given, english).flat() }),
+    ...(rounds && { losses: Object.fromEntries(inRounds.map(near)) }),
   };
   const isSaid = !differing(config, lost).length;
   refuseUnless(isSaid, "loss", { epsilon: found.workerEpsilon });
@@ -161,12 +146,6 @@ async function termsOf(config, english, choice) {
   };
 }
 
-function areLosses(said, expected) {
-  const names = Object.keys(expected);
-  const areNear = names.every((name) => isNear(expected[name], said[name]));
-  return areNear && Object.keys(said).length === names.length;
-}
-
 /** Return the members of a configuration of this version, and their checks. */
 function kindsOf(config) {
   const maybe = { ...HANDED_OUT, ...DATED };
@@ -174,7 +153,7 @@ function kindsOf(config) {
   const latest = Object.fromEntries(there.map((name) => [name, maybe[name]]));
   const named = { ...NAMED, ...latest };
   const newest = { ...named, ...LATEST };
-  const inRounds = { ...newest, ...("rounds" in config || "losses" in config ? IN_ROUNDS : {}) };
+  const inRounds = { ...newest, ...("rounds" in config && IN_ROUNDS) };
   const more = [{}, {}, HANDED_OUT, named, newest, inRounds][config.version - 1];
   return { version: isCount, ...MEMBERS, ...(config.version === 1 ? {} : PROMISES), ...more };
 }
