@@ -129,20 +129,20 @@ def log_evidence(
     """Return the evidence by columns on the workers with a table, at [row, distribution]."""
     distributions = model.error_distributions(state)
     total = np.zeros((len(tally.residuals), len(distributions.share)))
-    for first, end, share in zip(
-        distributions.starts,
-        (*distributions.starts[1:], None),
-        model.distance_shares,
-        strict=True,
+    for columns, workers, share in zip(
+        distributions.columns, model.workers_with_rows, model.distance_shares, strict=True
     ):
-        evidence = np.empty_like(total)
+        rows, told = model.table_rows[workers], tally.residuals
+        evidence = np.empty((len(workers), total.shape[1]))
+        if len(model.parts) > 1:
+            told = np.ascontiguousarray(told[rows, columns])
         weigh_distributions(
-            np.ascontiguousarray(tally.residuals[:, first:end]),
+            told,
             model.residual_unit,
-            np.ascontiguousarray(distributions.logs[first:end]),
+            np.ascontiguousarray(distributions.logs[columns]),
             evidence,
         )
-        total += (1.0 - share) * evidence
+        total[rows] += (1.0 - share) * evidence
     return total
 
 

@@ -10,7 +10,7 @@ distribution by distance.
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -162,6 +162,11 @@ class ErrorDistributions:
     variance: Floats
     share: Floats
     starts: tuple[int, ...] = (0,)
+
+    @property
+    def columns(self) -> list[slice]:
+        """Rows of `logs` of each mechanism."""
+        return [slice(*ends) for ends in pairwise((*self.starts, len(self.logs)))]
 
     @classmethod
     def side_by_side(cls, parts: "Sequence[ErrorDistributions]") -> "ErrorDistributions":

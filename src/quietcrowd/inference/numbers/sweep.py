@@ -206,6 +206,14 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
         return table_rows(self.summary.answers_per_worker if counts is None else counts)
 
     @cached_property
+    def workers_with_rows(self) -> list[npt.NDArray[np.intp]]:
+        """Workers with a row who use each mechanism."""
+        counts, rows = self.summary.answers_per_part, self.table_rows >= 0
+        if counts is None:
+            return [np.flatnonzero(rows)]
+        return [np.flatnonzero(rows & (own > 0)) for own in counts.T]
+
+    @cached_property
     def residual_unit(self) -> float:
         """Representation of 1.0 in sums over a worker's reports."""
         return unit_for(self.summary.most_answers)
@@ -418,7 +426,14 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
         rows, by_distribution = self.table_rows, np.ascontiguousarray(distributions.logs.T)
         table = np.empty((int(rows.max()) + 1, by_distribution.shape[1]), np.int32)
         beliefs = np.ascontiguousarray(state.beliefs)
-        blend_distributions(beliefs[rows >= 0], by_distribution, table)
+        if len(self.parts) == 1:
+            blend_distributions(beliefs[rows >= 0], by_distribution, table)
+        else:
+            for columns, workers in zip(distributions.columns, self.workers_with_rows, strict=True):
+                of_part = np.ascontiguousarray(by_distribution[:, columns])
+                own = np.empty((len(workers), of_part.shape[1]), np.int32)
+                blend_distributions(beliefs[workers], of_part, own)
+                table[rows[workers], columns] = own
         return WorkerDistributions(
             beliefs, by_distribution, np.ascontiguousarray(distributions.logs), rows, table
         )
