@@ -1,12 +1,14 @@
 """A whole campaign of rounds with a menu: devices, a server that starts anew, and its results."""
 
 from collections import Counter
+from functools import partial
 
 import numpy as np
 import pytest
 from tests.campaign.clocks import ROUNDS, Clock
-from tests.campaign.crowd_in_rounds import Play, PythonDevice
+from tests.campaign.crowd_in_rounds import PageWorker, Play, PythonDevice
 from tests.campaign.people import Running
+from tests.campaign.web.browser import chromium
 
 from quietcrowd.campaign.server.settings import Settings
 
@@ -14,6 +16,12 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.QuietcrowdWarning"),
 ]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as started:
+        yield started
 
 
 @pytest.fixture
@@ -58,10 +66,11 @@ def run(one, rounds, leaving, infer_every, restart):
 
 
 @pytest.mark.grid
-def test_a_campaign_of_rounds(play):
+def test_a_campaign_of_rounds(play, browser):
     rounds = {"count": 8, "window": 2, "step": 2, "keep": 3}
     one = play(rounds, tasks=5, at_least=3)
     one.add(PythonDevice, [0, 1] * 8)
+    one.add(partial(PageWorker, browser), [0, 1])
     done = run(one, 8, 0.03, 4, restart=5)
     assert one.read("")["state"] == "closed"
     assert one.check_losses() == sum(done[name] for name in ("sent", "sent later", "never sent"))
@@ -70,10 +79,11 @@ def test_a_campaign_of_rounds(play):
 
 
 @pytest.mark.nightly
-def test_a_campaign_of_thirty_rounds_with_two_hundred_devices(play):
+def test_a_campaign_of_thirty_rounds_with_two_hundred_devices(play, browser):
     rounds = {"count": 30, "window": 7, "step": 7, "keep": 14}
     one = play(rounds, tasks=12, at_least=5)
-    one.add(PythonDevice, [0] * 140 + [1] * 60)
+    one.add(PythonDevice, [0] * 133 + [1] * 57)
+    one.add(partial(PageWorker, browser), [0] * 7 + [1] * 3)
     done = run(one, 30, 0.002, 7, restart=17)
     assert one.shown == list(range(30))
     assert done["never sent"] > 20
