@@ -15,7 +15,7 @@ from quietcrowd.exceptions import QuietcrowdWarning
 
 warnings.simplefilter("ignore", QuietcrowdWarning)  # simulated on purpose
 
-TASKS, WORKERS, EACH = 10_000, 10_000, 100
+TASKS, WORKERS = 10_000, 10_000
 
 
 def resident_gigabytes():
@@ -24,7 +24,7 @@ def resident_gigabytes():
 
 
 def reports_of(kind, number, reports):
-    """Return the reports of a round, `EACH` per worker; a twentieth of the truths changes."""
+    """Return the reports of a round; a twentieth of the truths changes every 20 rounds."""
     each = reports // WORKERS
     rng = np.random.default_rng(number)
     truths = np.random.default_rng(0).integers(3, size=TASKS)
