@@ -304,3 +304,19 @@ def test_another_client_of_the_same_cluster(cluster, job):
     expected = sum(job.tally(index, None).sums for index in range(3))
     assert np.sum(found, axis=0).tolist() == expected.tolist()
     assert cluster.client.status == "running"
+
+
+@pytest.mark.slow
+def test_a_cluster_reads_reports_of_several_mechanisms(cluster, tmp_path):
+    crowd = qc.make_crowd(tasks=60, workers=30, answers_per_task=10, random_state=1)
+    frame, domain = crowd.answers.to_frame(), crowd.answers.domain
+    weak = frame["worker"] < frame["worker"].median()
+    sent = [
+        qc.RandomizedResponse(domain=domain, epsilon=epsilon).simulate(rows, random_state=1)
+        for epsilon, rows in [(0.5, frame[weak]), (4.0, frame[~weak])]
+    ]
+    qc.write_reports(qc.join_reports(*sent), tmp_path / "r.parquet")
+    store = partition_parquet(tmp_path / "r.parquet", tmp_path / "store", partitions=4)
+    method = qc.NoiseAware(max_iter=5)
+    found = infer_store(store, method, tmp_path / "t.parquet", executor=cluster)
+    assert found.history == method.fit(qc.read_reports(tmp_path / "r.parquet")).history
