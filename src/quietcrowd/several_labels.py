@@ -22,7 +22,7 @@ from quietcrowd.exceptions import (
     ParameterError,
     QuietcrowdWarning,
 )
-from quietcrowd.frames import ALIASES, as_frame, column_of, with_usual_names
+from quietcrowd.frames import ALIASES, as_frame, check_answers, column_of, with_usual_names
 from quietcrowd.intake import Intake
 from quietcrowd.label_cells import as_lists, check_parts
 from quietcrowd.validation import check_proportion
@@ -50,6 +50,7 @@ def label_set_rows(
     """
     known = _check_labels(labels, separator)
     native = as_frame(frame)
+    check_answers(native)
     if names == tuple(ALIASES):
         native = with_usual_names(native)
     way_out = "Name the columns with task=, worker= and label=."

@@ -16,7 +16,7 @@ from attrs import frozen
 from quietcrowd.answer_errors import mark_note, plain_type
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError, DroppedRowsWarning, QuietcrowdWarning
-from quietcrowd.frames import as_frame, column_of
+from quietcrowd.frames import as_frame, check_answers, column_of
 from quietcrowd.header_rows import MOST_ROWS, header_rows
 from quietcrowd.intake import Intake, check_ids, decoded
 from quietcrowd.times import times_to_compare
@@ -72,6 +72,7 @@ def long_rows(
     if hasattr(frame, "set_axis"):  # the names of a pivot table of pandas may be numbers
         frame = frame.set_axis(map(str, frame.columns), axis=1)
     native = as_frame(frame)
+    check_answers(native)
     skipped, import_ids = header_rows(native.columns, native.head(MOST_ROWS).rows())
     layout = find_layout(native.columns, import_ids=import_ids, **roles)
     certain = roles.get("questions") is not None

@@ -103,8 +103,13 @@ def test_no_function_reads_them_as_answers(way):
     names = {"worker": "performer"} if way == "crowd-kit" else {}
     with pytest.raises(AnswerError, match="randomized reports, not answers"):
         qc.Answers.from_frame(frame, LABELS, **names)
-    with pytest.raises(AnswerError, match="randomized reports, not answers"):
-        mechanism.randomize(frame)
+    for read in (
+        mechanism.randomize,
+        lambda rows: qc.Answers.from_label_sets(rows, LABELS.labels, separator=","),
+        lambda rows: qc.Answers.from_wide(rows, LABELS, worker="worker"),
+    ):
+        with pytest.raises(AnswerError, match="randomized reports, not answers"):
+            read(frame)
 
 
 def test_a_fit_says_what_to_write():
