@@ -70,7 +70,8 @@ def test_a_menu_is_ordered_by_loss_and_a_choice_is_final(desk):
 @pytest.mark.parametrize("choice", [None, 2, -1])
 def test_a_menu_requires_one_of_its_choices(desk, choice):
     one = campaign(desk)
-    check_problem(desk.join(desk.guest(one), choice=choice), 422, "validation")
+    for more in ({}, {"continues": True}):  # no worker goes on without an invite
+        check_problem(desk.join(desk.guest(one), choice=choice, **more), 422, "validation")
 
 
 def test_without_a_menu_there_is_nothing_to_choose(desk):

@@ -48,7 +48,7 @@ def last_over(rounds: Rounds, now: float) -> int:
 
 def read_choice(campaign: Any, request: JoinRequest) -> dict[str, int | None]:
     """Return choice and slot of a new worker, or raise ProblemError; none if another has them."""
-    if request.continues:
+    if request.continues and campaign.join_mode == "invite":
         return {}
     found = choices_in(campaign.config)
     for name, count in (("choice", found.entries), ("slot", found.slots)):
