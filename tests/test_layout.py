@@ -73,6 +73,7 @@ NO_MIRROR = {
     "test_randomness_sources": "where every module takes its randomness from",
     "test_read_only_database": "the whole server, while PostgreSQL may only be read",
     "test_roles": "every route, for every kind of asker",
+    "test_round_screens": "screens of campaigns with a menu or rounds",
     "test_screens": "every screen of the page for workers, with a device that is made up",
     "test_secrets": "everything that a server leaves behind",
     "test_studio_campaigns": "a whole campaign in the studio, with a server",
@@ -90,6 +91,7 @@ NO_MIRROR = {
     "test_what_leaves": "the whole page for workers: every byte that leaves a browser",
     "test_whole_campaigns": "both pages and a server, from consent to truths",
     "test_whole_rounds": "a campaign of rounds with a menu, from devices to results",
+    "test_worlds_of_rounds": "a device in two worlds, which differ in the answers of some rounds",
 }
 """Tests that cut across modules, by name, and what each is about instead of one of them."""
 

@@ -304,7 +304,13 @@ TAMPERED = {
                     *(("length", 3_600), ("length", 59), ("count", 12), ("count", 11)),
                     *(("cap", 13), ("cap", 3), ("cap", 0), ("grace", 90_000), ("window", 5)),
                     *(("window", 2), ("step", 3), ("step", 13), ("division", "budget")),
-                    *(("division", None), ("facts", "lasting"), ("facts", "old"), ("keep", 0)),
+                    *(
+                        ("division", None),
+                        ("facts", "lasting"),
+                        ("facts", "old"),
+                        ("keep", 0),
+                        ("keep", 33),
+                    ),
                 )
             },
             "a member more": changed(["rounds", "tasks"], 5),

@@ -15,7 +15,7 @@ from math import inf
 import numpy as np
 import pytest
 from attrs import Factory, define
-from tests.campaign.device.test_rounds import Clock
+from tests.campaign.device.test_client_rounds import Clock
 from tests.campaign.devices import NOWHERE, Fake
 from tests.campaign.terms.test_rounds import rounds
 

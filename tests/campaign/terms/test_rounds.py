@@ -5,8 +5,9 @@ from tests.campaign.promises import PROMISES
 
 from quietcrowd.accounting.consent import show_most_sure
 from quietcrowd.campaign.terms.promises import Promises
-from quietcrowd.campaign.terms.rounds import Rounds, spell_seconds
+from quietcrowd.campaign.terms.rounds import MOST_KEPT, Rounds, spell_seconds
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.inference.rounds.history import KEPT_ROUNDS
 
 ROUNDS = {
     "first": "2026-12-01T00:00:00Z",
@@ -49,12 +50,16 @@ def test_rounds_are_members_of_a_configuration_and_come_back():
         {"division": "people"},
         {"facts": "old"},
         {"facts": "lasting", "division": "budget"},
-        {"keep": 0},
+        *({"keep": keep} for keep in (0, MOST_KEPT + 1)),
     ],
 )
 def test_what_are_no_rounds_is_refused(changed):
     with pytest.raises(ParameterError):
         rounds(**changed)
+
+
+def test_as_many_rounds_are_kept_as_an_estimate_stores():
+    assert MOST_KEPT == KEPT_ROUNDS
 
 
 def test_times():

@@ -8,7 +8,7 @@ const isIn = (low, high) => (value) => Number.isSafeInteger(value) && value >= l
 const [isSome, isTime] = [isIn(1, 10_000), isIn(60, 366 * 86_400)];
 const ROUND_MEMBERS = Object.freeze({
   ...{ first: isMinute, length: isTime, count: (value) => value === null || isSome(value) },
-  ...{ cap: isSome, grace: isTime, window: isSome, step: isSome, keep: isSome },
+  ...{ cap: isSome, grace: isTime, window: isSome, step: isSome, keep: isIn(1, 32) },
   division: (value) => ["crowd", "budget"].includes(value),
   facts: (value) => ["fresh", "lasting"].includes(value),
 });
