@@ -181,6 +181,8 @@ def test_levels_and_rounds_are_stored_and_told_before_opening(person, desk):
     requester.go("Next: who asks", "Who asks, and for how long")
     requester.go("Next: check and open", "Check, then open")
     page.get_by_text("In each round: With 12 people").wait_for()
+    stored = desk.client.get(f"/campaigns/{page.url.split('/')[-1].partition('#')[0]}").json()
+    assert stored["expected"] == {"error": 0.5 / 12**0.2, "guess": 0.48}
     text = page.locator("main").inner_text()
     assert "every day, 28 rounds from" in text
     assert "everyone chooses: ε\u00a0=\u00a01 (for 70\u00a0% of people), ε\u00a0=\u00a03" in text

@@ -54,11 +54,12 @@ async function forecast(app, isReady, signal) {
   const { menu, rounds, goal } = app.campaign;
   try {
     found = await app.plans.row(expectedPeople(app), signal);
-    if (menu !== null && goal === "truths" && !signal.aborted) {
-      await app.save({ expected: { error: found.error, guess: found.constant } }); // people see it
-    }
   } catch (error) {
     found.verdict = `There is no forecast: ${error.message}`;
+  }
+  if (menu !== null && goal === "truths" && !signal.aborted) {
+    const { error = null, constant: guess } = found;
+    await app.change({ expected: error === null ? null : { error, guess } }); // people see it
   }
   if (!signal.aborted) {
     byId("expected").className = `verdict ${found.standing}`;
