@@ -109,7 +109,7 @@ function showSettings(app) {
   say(byId("why"), campaign.why);
 }
 
-/** The verdict on the present settings, ways out of a bad one, and the curve; made anew on change. */
+/** The verdict on the present settings, ways out of a bad one, and the curve; updated on change. */
 class Forecast {
   #app;
   #ends = new AbortController();
@@ -120,7 +120,7 @@ class Forecast {
     this.#app = app;
   }
 
-  /** Make it anew, shortly after the last change. */
+  /** Update it shortly after the last change. */
   renew() {
     this.stop();
     ["verdict", "curve-card"].forEach((id) => byId(id).classList.add("old"));
