@@ -187,8 +187,9 @@ class Create(PersonalPrivacy, PossibleAnswers, WorkerOptions, RoundOptions, Prom
     Example: quietcrowd campaign create Birds --tasks birds.csv --labels no,yes
     --answers-per-worker 5 --assign adaptive
 
-    Example: quietcrowd campaign create Air --tasks places.csv --between 0,100 --people 700
-    --rounds 30 --every 1d --first 2026-12-01 --window 7 --menu 1:70,4:30
+    Example: quietcrowd campaign create Air --tasks places.csv --between 0,100
+    -m laplace:fill=none --people 700 --menu 1:70,4:30 --rounds 30 --every 1d --first 2026-12-01
+    --window 7
     """
 
     title: str = argument(metavar="TITLE", help="Title that workers see.")
