@@ -146,7 +146,8 @@ export class Device {
         }
         const { next = fresh } = own ?? {};
         const isBegun = next.link === link && typed === (next.continues ? next.code : null);
-        requireChoice(next, isBegun || !invite ? choice : next.choice);
+        const isOther = (isBegun || !invite) && (next.choice ?? null) !== choice;
+        refuseIf(isOther, "refusal.choice-bound", { choice: next.choice });
         return { name, origin, ...own, next: isBegun || !invite ? next : fresh };
       });
       await (this.#own.next && this.#enter(this.#own.next));
@@ -444,8 +445,8 @@ export class Device {
     return this.#exchange((_, store) => {
       store.delete(filesOf(name));
       store.delete(name);
-      answered.forEach((one) => store.put({ ...lossOf(one), state: "left" }, one.name));
-      answered.length && store.put({ ...lossOf(this.#own), state: "left" }, name);
+      const left = answered.length ? [...answered, this.#own] : [];
+      left.forEach((one) => store.put({ ...lossOf(one), state: "left" }, one.name));
     });
   }
 
@@ -467,8 +468,7 @@ export class Device {
   /** Read the tasks assigned to this worker, in the present round; return all. */
   async #readTasks(text, credential, round = this.round) {
     [this.#mine, this.#asking] = [credential, round];
-    const { campaign } = this.#where;
-    const occasion = round === null ? {} : { campaign, round };
+    const occasion = round !== null && { campaign: this.#where.campaign, round };
     const document = objectIn(text);
     const all = await readTasks(document, this.terms);
     this.tasks = askedOf(document, all, this.terms);
@@ -477,8 +477,8 @@ export class Device {
       const keys = lettersOf(name, inAnyOrder(data, this.terms));
       letters.set(name, await Promise.all(keys.map(canonicalHash)));
     }
-    const asked = { ...this.terms, occasion };
-    this.#questions = { ...(await taskQuestions(this.tasks, asked)), channel, letters };
+    const found = await taskQuestions(this.tasks, { ...this.terms, occasion });
+    this.#questions = { ...found, channel, letters };
     return all;
   }
 
@@ -499,7 +499,7 @@ export class Device {
       throw error;
     }
     await (bound && this.#keep((entry) => ({ ...entry, next: { ...entry.next, ...bound } })));
-    requireChoice(bound || {}, choice);
+    refuseIf(bound && bound.choice !== choice, "refusal.choice-bound", bound);
   }
 
   /** Return what the server binds this worker to: of two devices, the first decides. */
@@ -519,8 +519,7 @@ export class Device {
     const [{ credential }, now] = [entered, this.#timing.now()];
     const text = await this.#ask("me/tasks", { credential });
     const all = await this.#readTasks(text, credential, roundOf(entered, now));
-    // of all, to hide which are assigned
-    const hashes = all.flatMap(imagesOf).map(({ hash }) => hash);
+    const hashes = all.flatMap(imagesOf).map(({ hash }) => hash); // to hide which are assigned
     this.images = await fetchImages(this.#where.base, credential, hashes, this.#timing);
     const join = ({ next, ...own } = {}) => {
       refuseIf(![own, next].some((one) => one?.credential === credential), whyOut(own));
@@ -563,8 +562,7 @@ export class Device {
   async #sendPending(isNeeded = false) {
     await this.#exchange();
     refuseIf(isNeeded && !this.#own?.upload, whyOut(this.#own));
-    const isAsked = ({ state }) => isNeeded || state === "past";
-    const isDue = (one) => !one.receipt && isAsked(one) && !this.#isLate(one);
+    const isDue = (one) => !one.receipt && (isNeeded || one.state === "past") && !this.#isLate(one);
     for (const { name, upload, credential, state } of this.#sent().filter(isDue)) {
       await this.#placeOnce(); // drawn by a page of an older version
       const said = await this.#send("me/reports", { method: "POST", credential, body: upload });
@@ -576,11 +574,6 @@ export class Device {
       });
     }
   }
-}
-
-/** A place that is bound to another choice needs consent to its loss. */
-function requireChoice({ choice }, chosen) {
-  refuseIf((choice ?? null) !== (chosen ?? null), "refusal.choice-bound", { choice });
 }
 
 /** Return the present round of an entry if it is its worker's, and not spent; else null. */

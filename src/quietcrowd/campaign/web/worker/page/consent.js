@@ -23,7 +23,7 @@ export function choice(app) {
     entries: device.menu.map(entry),
     expected: expected ? say("screen.choice.expected", { error, guess }) : "",
     next: () => {
-      app.choose(device.menu.findIndex((_, i) => byId(`choice-${i}`).checked));
+      app.terms = device.choose(device.menu.findIndex((_, i) => byId(`choice-${i}`).checked));
       return app.go("landing");
     },
     decline: () => app.go("end", "screen.declined"),

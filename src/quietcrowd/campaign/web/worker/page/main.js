@@ -63,8 +63,7 @@ class App extends Page {
     this.spell = written({ maximumSignificantDigits: 12, ...plain });
     this.ceil = written({ maximumSignificantDigits: 4, roundingMode: "ceil" });
     const date = new Intl.DateTimeFormat(tag, { dateStyle: "long", timeZone: "UTC" });
-    const moment = new Intl.DateTimeFormat(tag, { dateStyle: "long", timeStyle: "short" });
-    this.moment = (ms) => moment.format(new Date(ms));
+    this.moment = new Intl.DateTimeFormat(tag, { dateStyle: "long", timeStyle: "short" }).format;
     this.day = (text) => date.format(new Date(text));
     Object.assign(document.documentElement, { lang: tag, dir: catalog.direction });
     byId("language").setAttribute("aria-label", this.say("page.language"));
@@ -200,17 +199,9 @@ class App extends Page {
     }
     this.terms = await device.load();
     if (device.open && (this.invite || !device.needsInvite)) {
-      return this.#begin();
+      return this.go(device.menu.length > 1 ? "choice" : "landing");
     }
     return this.go("end", device.open ? "screen.uninvited" : "screen.closed");
-  }
-
-  #begin() {
-    return this.go(this.device.menu.length > 1 ? "choice" : "landing");
-  }
-
-  choose(place) {
-    this.terms = this.device.choose(place);
   }
 
   async join() {
@@ -219,7 +210,7 @@ class App extends Page {
       await device.join(this.invite, this.code || undefined);
     } catch (error) {
       const isBound = error.key === "refusal.choice-bound";
-      isBound && this.choose(error.values.choice);
+      isBound && (this.terms = device.choose(error.values.choice));
       await ((isBound || this.screen === "loading") && this.go("consent"));
       throw error;
     }
@@ -308,7 +299,7 @@ class App extends Page {
   async startOver() {
     this.answers.clear();
     this.terms = await this.device.load();
-    await this.#begin();
+    await this.go(this.device.menu.length > 1 ? "choice" : "landing");
   }
 
   async forget() {

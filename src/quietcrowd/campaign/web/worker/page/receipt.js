@@ -14,12 +14,11 @@ export function between(app) {
   }
   const { nextRound: next, roundsSpent } = device;
   const losses = Object.entries(roundsSpent).map(([name, value]) => [name, app.loss(value)]);
-  const none = "screen.wait.none";
-  const width = unitsOf(terms.rounds.window, "round", say);
+  const window = unitsOf(terms.rounds.window, "round", say);
   return {
     waits: true,
-    next: next ? say("screen.wait.next", { when: app.moment(next.begin) }) : say(none),
-    roundsSpent: say("screen.wait.spent", { ...Object.fromEntries(losses), window: width }),
+    next: say(next ? "screen.wait.next" : "screen.wait.none", { when: app.moment(next?.begin) }),
+    roundsSpent: say("screen.wait.spent", { ...Object.fromEntries(losses), window }),
   };
 }
 

@@ -27,29 +27,33 @@ export function consentSentences(terms, say) {
   ];
 }
 
+/** Return the values of all messages about rounds. */
+function valuesOf({ rounds, promises: { at_least: least, retention_days: days } }, say) {
+  const units = (count, unit) => unitsOf(count, unit, say);
+  return {
+    ...{ slots: counted(slotsOf(rounds), say), least: counted(least, say) },
+    ...{ rounds: units(rounds.cap, "round"), kept: units(rounds.keep, "round") },
+    ...{ days: units(days, "day"), after: durationOf(rounds.grace, say) },
+    length: durationOf(rounds.length, say),
+    begin: `${rounds.first.slice(0, 10)} ${rounds.first.slice(11, 16)} UTC`,
+  };
+}
+
 /** Return the sentences about rounds, also in place of those of the promises. */
-function sayRounds({ rounds, losses, promises }, say) {
-  const { at_least: least, retention_days: days } = promises;
+function sayRounds(terms, say) {
+  const [{ rounds, losses, promises }, values] = [terms, valuesOf(terms, say)];
   const about = (key, loss, count) => {
     const what = say(key, { count: counted(count, say) });
     return say("consent.about", { what, limit: limitOf("consent.limit", loss, say) });
   };
-  const slots = slotsOf(rounds);
-  const after = durationOf(rounds.grace, say);
-  const kept = { rounds: unitsOf(rounds.keep, "round", say), days: unitsOf(days, "day", say) };
   return [
-    say(rounds.count === null ? "rounds.times.open" : "rounds.times", {
-      length: durationOf(rounds.length, say),
-      begin: `${rounds.first.slice(0, 10)} ${rounds.first.slice(11, 16)} UTC`,
-      rounds: unitsOf(rounds.cap, "round", say),
-    }),
-    say("rounds.own", { count: slots, slots: counted(slots, say) }),
+    say(rounds.count === null ? "rounds.times.open" : "rounds.times", values),
+    say("rounds.own", { ...values, count: slotsOf(rounds) }),
     ...(rounds.window > 1 ? [about("rounds.window", losses.window, rounds.window)] : []),
     about("rounds.all", losses.campaign, mostRounds(rounds)),
-    say(`rounds.${rounds.facts}`),
-    say("rounds.missed"),
-    say("rounds.shown", { count: least, least: counted(least, say), after }),
-    ...[say("rounds.withdrawn", kept), say("rounds.kept", kept)],
+    ...[say(`rounds.${rounds.facts}`), say("rounds.missed")],
+    say("rounds.shown", { ...values, count: promises.at_least }),
+    ...[say("rounds.withdrawn", values), say("rounds.kept", values)],
   ];
 }
 
@@ -75,7 +79,7 @@ export function shortConsent(terms, say) {
     say(`short.participation.${seenOf(guarantee)}`),
     [
       ...(allotment ? [say("short.allotted", countsOf(allotment, say))] : []),
-      ...(rounds ? shortRounds(rounds, promises, say) : []),
+      ...(rounds ? shortRounds(terms, say) : []),
       ...(promises && !rounds ? sayPromised("short", ["shown", "kept"], promises, say) : []),
       ...(choice === null ? [] : [say("short.choice")]),
       say("short.elsewhere"),
@@ -83,12 +87,11 @@ export function shortConsent(terms, say) {
   ];
 }
 
-function shortRounds(rounds, { at_least: least }, say) {
-  return [
-    say("short.own", { count: slotsOf(rounds), slots: counted(slotsOf(rounds), say) }),
-    say("short.round.shown", { count: least, least: counted(least, say) }),
-    say("short.round.kept", { rounds: unitsOf(rounds.keep, "round", say) }),
-  ];
+function shortRounds(terms, say) {
+  const [{ rounds, promises }, values] = [terms, valuesOf(terms, say)];
+  const own = say("short.own", { ...values, count: slotsOf(rounds) });
+  const shown = say("short.round.shown", { ...values, count: promises.at_least });
+  return [own, shown, say("short.round.kept", values)];
 }
 
 const PROMISED = ["shown", "withdrawn", "kept"];

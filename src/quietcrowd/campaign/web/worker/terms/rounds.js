@@ -29,19 +29,9 @@ export function areRounds(value) {
   );
 }
 
-export function slotsOf({ division, step }) {
-  return division === "crowd" ? step : 1;
-}
-
-/** Return the largest number of rounds of a worker. */
-export function mostRounds(rounds) {
-  return Math.ceil(rounds.cap / slotsOf(rounds));
-}
-
-/** Return when a round begins, in ms since 1970. */
-export function beginOf({ first, length }, number) {
-  return Date.parse(first) + 1000 * number * length;
-}
+export const slotsOf = ({ division, step }) => (division === "crowd" ? step : 1);
+export const mostRounds = (rounds) => Math.ceil(rounds.cap / slotsOf(rounds)); // of a worker
+export const beginOf = ({ first, length }, number) => Date.parse(first) + 1000 * number * length;
 
 /** Return whether reports of a round are no longer accepted. */
 export function isRoundOver(rounds, number, now) {
@@ -66,9 +56,8 @@ export function roundLosses(rounds, epsilon) {
   return { round: epsilon, window: inWindow * epsilon, campaign, fact };
 }
 
-export function unitsOf(count, unit, say) {
-  return say(`unit.${unit}`, { count, number: counted(count, say) });
-}
+export const unitsOf = (count, unit, say) =>
+  say(`unit.${unit}`, { count, number: counted(count, say) });
 
 /** Format a duration in the largest unit that divides it. */
 export function durationOf(seconds, say) {
