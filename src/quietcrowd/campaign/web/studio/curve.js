@@ -23,7 +23,8 @@ export class Curve {
     byId("curve-title").textContent = `${NAMES[plan.score]}, by number of people`;
     say(byId("assumed"), sentence(plan.assumed));
     this.#plot.replaceChildren(...axes(scales, rows, inWords), ...curve(scales, rows, mine, inWords));
-    byId("curve-body").replaceChildren(...rows.map((row) => rowOf(row, inWords)));
+    const cells = (row) => [inWords(row.error), `${inWords(row.low)} to ${inWords(row.high)}`];
+    byId("curve-body").replaceChildren(...rows.map((row) => tableRow(count(row.workers), cells(row))));
   }
 }
 
@@ -70,8 +71,4 @@ function curve(scales, rows, mine, inWords) {
     draw("circle", { cx: mark[0], cy: mark[1], r: 6, class: "mark" }),
     draw("text", { x: mark[0], y: mark[1] + 24, class: "middle strong" }, `you: ${inWords(mine.error)}`),
   ];
-}
-
-function rowOf(row, inWords) {
-  return tableRow(count(row.workers), [inWords(row.error), `${inWords(row.low)} to ${inWords(row.high)}`]);
 }

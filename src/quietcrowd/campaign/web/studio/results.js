@@ -31,10 +31,7 @@ export function results(app) {
       await view.show(found);
     }
     if (hasResults) {
-      questions.read(() => {
-        view.showAgain();
-        series?.showAgain();
-      });
+      questions.read(() => [view, series].forEach((part) => part?.showAgain()));
     }
     const areHeldBack = campaign.state === "open" && campaign.at_least > 1;
     offerDownloads(buttons, hasResults, areHeldBack);

@@ -73,12 +73,10 @@ const unitOf = ({ length }) => Object.keys(UNITS).reverse().find((unit) => lengt
 
 /** Return how often questions are asked, in words. */
 export function often({ rounds }) {
-  if (rounds === null) {
-    return "once";
-  }
-  const [unit, most] = [unitOf(rounds), rounds.count === null ? "at most " : ""];
-  const times = Number((rounds.length / UNITS[unit]).toFixed(2));
-  return `every ${times === 1 ? unit : counted(times, unit)}, ${most}${counted(rounds.cap, "round")} from ${moment(rounds.first, rounds)}`;
+  const unit = rounds && unitOf(rounds);
+  const times = rounds && Number((rounds.length / UNITS[unit]).toFixed(2));
+  const most = rounds?.count === null ? "at most " : "";
+  return rounds === null ? "once" : `every ${times === 1 ? unit : counted(times, unit)}, ${most}${counted(rounds.cap, "round")} from ${moment(rounds.first, rounds)}`;
 }
 
 /** Return who answers a round, and the losses of a person, in words. */

@@ -10,11 +10,7 @@ const NINE_IN_TEN = 1.645; // standard errors
 const MOST = 1_000; // questions to choose from
 const [WANTED, NARROW] = [4, 110]; // steps of an axis, and pixels between labels of the other
 const [DIGITS, NEAR] = [3, 1e-9];
-const ABOUT = {
-  label: "Larger points are surer.",
-  number: "The band is meant to contain 9 of 10 truths.",
-  share: "The band is the 95 % interval.",
-};
+const BANDS = { number: "The band is meant to contain 9 of 10 truths.", share: "The band is the 95 % interval." };
 
 /** The card of a campaign in rounds; `changed` is called when another round is chosen. */
 export class Series {
@@ -103,7 +99,7 @@ export class Series {
     const slider = Object.assign(byId("series-round"), { max: this.#rounds.length - 1, value: this.#place });
     slider.setAttribute("aria-valuetext", told);
     say(byId("series-now"), told);
-    say(byId("series-about"), points.length ? ABOUT[points[0].kind] : "");
+    say(byId("series-about"), points.length ? (BANDS[points[0].kind] ?? "Larger points are surer.") : "");
     const body = points.map((one) => tableRow(moment(one.begins, rounds), [one.words, count(one.reports)]));
     byId("series-body").replaceChildren(...body.reverse());
     byId("series-chart").replaceChildren(...(points.length ? chart(points, at.round, rounds) : []));
