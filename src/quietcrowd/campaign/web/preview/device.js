@@ -25,6 +25,7 @@ export class Device {
   state = "new";
   tasks = [];
   images = new Map();
+  menu = [];
   open = true;
   needsInvite = true;
   code = null;
