@@ -646,3 +646,18 @@ def test_non_private_answers_lose_all():
     assert math.isinf(ledger.spent("dee").total_epsilon)
     assert ledger.spent("ann").total_epsilon == pytest.approx(1)
     assert PrivacyLedger.from_json(ledger.to_json()) == ledger
+
+
+def test_a_window_is_the_costliest_of_all():
+    ledger = PrivacyLedger().charge("ann", ONE, answers=9, campaign="air")
+    for number, answers in ((0, 3), (2, 1), (3, 1), (10, 2)):
+        ledger = ledger.charge("ann", ONE, answers=answers, campaign=f"air#{number}")
+    ledger = ledger.charge("bob", ONE, answers=8, campaign="air#1")
+    one = ONE.guarantee().epsilon
+    found = [ledger.window("ann", "air", rounds).total_epsilon / one for rounds in (1, 2, 3, 4, 11)]
+    assert found == pytest.approx([3, 3, 4, 5, 7])
+    assert ledger.window("ann", "water", 3).total_epsilon == 0
+    assert ledger.window("ann", "air", 4, delta=1e-3).total_epsilon < 5 * one
+    for wrong in (0, 1.5):
+        with pytest.raises(ParameterError):
+            ledger.window("ann", "air", wrong)

@@ -165,6 +165,10 @@ OF_ROUNDS = {
             within(9),
             ("answer", CAMPAIGN, ALL, 5),
             ("rounds_spent", CAMPAIGN, [5.0, 7.0, 25.0]),
+            within(2),  # the clock was set back
+            ("answer", CAMPAIGN, ALL, REFUSED),
+            ("reload", None),
+            ("answer", CAMPAIGN, ALL, REFUSED),
             within(29),
             ("reload", None),
             ("next_round", CAMPAIGN, None),

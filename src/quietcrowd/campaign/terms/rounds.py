@@ -21,7 +21,7 @@ from quietcrowd.privacy.guarantee import add_losses
 from quietcrowd.validation import one_of, whole_number
 
 MOST_ROUNDS, LEAST_SECONDS, MOST_SECONDS = 10_000, 60, 366 * 86_400
-MOST_KEPT = 32  # rounds that an estimate stores, and that a release computes anew
+MOST_KEPT = 32  # rounds that an estimate stores, and a release computes again
 _UNITS = {"day": 86_400, "hour": 3_600, "minute": 60, "second": 1}
 _MOMENT = re.compile(r"[1-9]\d{3}-\d\d-\d\dT\d\d:\d\d:00Z", re.ASCII)
 

@@ -378,7 +378,7 @@ export class Device {
       const name = `${own.name}#${own.round}`;
       store.put({ ...own, name, state: "past" }, name);
       const { upload, receipt, round, reports, letters, cost, channel, ...rest } = own;
-      return { ...rest, state: "joined", drafts: [] };
+      return { ...rest, state: "joined", drafts: [], spent: [...(own.spent ?? []), round] };
     });
   }
 
