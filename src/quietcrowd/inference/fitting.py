@@ -369,7 +369,7 @@ class FittingMethod(TruthInference):
             Known truths of new tasks, as for `fit`.
         round : int, optional
             Number of the round, for a method with ``over_time="follow"``. It is greater than that
-            of `init`; default: the next.
+            of `init`; default: the next. Reports that were sent again do not count.
         mechanisms, non_private
             As for `fit`.
 
@@ -406,12 +406,14 @@ class FittingMethod(TruthInference):
             raise ParameterError(
                 "inference.start-of-another-method", other_method=self, method=init.method
             )
+        number = round_of_extension(self, init, round)
         given = Given.of(data, mechanisms, non_private=non_private)
+        if number is not None:
+            given = given.first_sent(3)
         observed = Observations.read(given.data, self, init.answers.domain, given.backend)
         if observed.answers.options is not None:
             raise AnswerError("inference.options-without-start")
         self._check_start(init, observed.domain)
-        number = round_of_extension(self, init, round)
         if number is None:
             check_new_tasks(init, observed.answers)
         else:

@@ -29,10 +29,10 @@ from quietcrowd.inference.method import TruthInference
 from quietcrowd.inference.partition import Summary
 from quietcrowd.intake import MISSING, Intake, distinct
 from quietcrowd.mechanisms.channels.base import Channel
-from quietcrowd.mechanisms.joining import join_reports
+from quietcrowd.mechanisms.joining import first_sent, join_reports
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 from quietcrowd.mechanisms.report_frames import reports_from_frame
-from quietcrowd.mechanisms.sent_again import MARKS
+from quietcrowd.mechanisms.sent_again import MARKS, Marks
 from quietcrowd.report_domains import OneOf, OrNull
 
 
@@ -69,6 +69,14 @@ class Given:
         if not non_private:
             raise AnswerError("inference.answers-or-reports")
         return cls(data=frame, backend=backend_of(frame))
+
+    def first_sent(self, stacklevel: int) -> Self:
+        """Return the reports that were not sent again, and warn of the others."""
+        reports = self.data
+        if not isinstance(reports, Reports) or reports.again is None:
+            return self
+        Marks(again=reports.again, campaign=None).warn(stacklevel)
+        return evolve(self, data=first_sent(reports))
 
     @classmethod
     def _joined(cls, parts: list[Self]) -> Self:

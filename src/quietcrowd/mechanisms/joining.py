@@ -81,7 +81,7 @@ def join_reports(*reports: Reports | Answers, mechanisms: Iterable[Mechanism] = 
     if marks is not None:
         marks.warn(1)
         if marks.campaign is None:
-            given = [_counted(one) for one in given]
+            given = [first_sent(one) for one in given]
     tables = [one.table for one in given]
     tasks, task_codes = _joined([(one.tasks, one.task_codes) for one in tables])
     workers, worker_codes = _joined([(one.workers, one.worker_codes) for one in tables])
@@ -147,7 +147,7 @@ def _marks(given: Sequence[Reports]) -> Marks | None:
     )
 
 
-def _counted(reports: Reports) -> Reports:
+def first_sent(reports: Reports) -> Reports:
     """Return the reports that were not sent again."""
     if reports.again is None:
         return reports

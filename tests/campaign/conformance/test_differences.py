@@ -96,6 +96,11 @@ DIFFERENCES = {
         "English",
         "English and German",
     ),
+    "rounds": (
+        "`worker answer` prints when the next one begins",
+        "shows when the next one begins; installable, so that browsers keep its data and it opens "
+        "offline. It cannot remind the worker: a push service would learn who takes part",
+    ),
 }
 
 

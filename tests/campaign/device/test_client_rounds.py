@@ -121,6 +121,14 @@ def test_a_missed_round_leaves_no_noise(tmp_path, clock):
     assert client._read.place.memo.exists()
 
 
+def test_another_link_in_the_same_round_gets_noise_of_its_own(tmp_path, clock):
+    fake = in_rounds(division="budget")
+    device(tmp_path, fake, clock, invite="qci_" + 43 * "a").join()
+    client = device(tmp_path, fake, clock, invite="qci_" + 43 * "b")
+    client.join()
+    assert client.answer(ANSWERS).accepted == 2
+
+
 class Cut(Fake):
     offline = False
 

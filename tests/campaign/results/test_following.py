@@ -172,6 +172,21 @@ def test_results_of_rounds_are_those_of_one_chain_of_fits(desk, clock):
     assert series[0]["begins"] == "2026-12-03T00:00:00Z"
 
 
+def test_where_facts_last_a_round_has_the_last_reports_of_everyone(desk, clock):
+    rng = np.random.default_rng(6)
+    lasting = {**ROUNDS, "window": 2, "step": 2, "facts": "lasting", "keep": 3}
+    one = campaign(desk, tasks=TASKS, rounds=lasting)
+    people = [joined(desk, one, choice=place // 2 % 2, slot=place % 2) for place in range(8)]
+    sent = {number: play(desk, clock, number, people[number % 2 :: 2], rng) for number in range(5)}
+    clock.to(5)
+    keep(desk)
+    assert infer(desk, one)
+    for number, others in [(2, 3), (3, 2), (4, 3)]:  # rounds before 2 are deleted
+        reports = qc.join_reports(*sent[number].values(), *sent[others].values())
+        alone = qc.NoiseAware(groups=False).fit(reports, n_jobs=1)
+        check_equal(truths(desk, one, round=number), alone.truths)
+
+
 def test_withdrawal_equals_never_having_joined(desk, clock):
     rng = np.random.default_rng(3)
     one = campaign(desk, tasks=TASKS, menu=MENU, rounds={**ROUNDS, "keep": 6})

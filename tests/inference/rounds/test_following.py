@@ -9,7 +9,7 @@ from attrs import evolve
 
 import quietcrowd as qc
 from quietcrowd.answers import Answers
-from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.exceptions import AnswerError, DroppedRowsWarning, ParameterError
 from quietcrowd.inference.numbers.learning import learn
 
 pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.QuietcrowdWarning")
@@ -46,6 +46,20 @@ def chain(kind, numbers=(1, 2, 3), method=FOLLOW):
     for number in numbers[1:]:
         estimate = method.extend(estimate, reports_of(kind, number), round=number)
     return estimate
+
+
+def test_reports_that_were_sent_again_count_in_their_first_round_only():
+    day1, day2 = (reports_of("labels", number).to_frame() for number in (1, 2))
+    marked = pd.concat(
+        [day2.assign(again=False), day1.assign(again=True, worker=day1["worker"] + 1000)]
+    )
+    first = FOLLOW.fit(day1, round=1)
+    expected = FOLLOW.extend(first, day2, round=2)
+    with pytest.warns(DroppedRowsWarning, match="were sent again"):
+        found = FOLLOW.extend(first, marked.assign(campaign="day2"), round=2)
+    pd.testing.assert_frame_equal(found.truths, expected.truths, check_exact=True)
+    with pytest.raises(AnswerError, match="all of these reports were sent again"):
+        FOLLOW.extend(first, day1.assign(again=True, campaign="day2"), round=2)
 
 
 @pytest.mark.parametrize("kind", NOISE)

@@ -222,7 +222,8 @@ class CampaignFolder:
         """Activate a candidate that the server admitted; return whether that is new."""
         if member == self.membership():
             return False
-        self.forget_noise()
+        for place in (self, *self.rounds().values()):
+            place.forget_noise()
         self._wipe(_ALLOTMENT)
         (self.path / _CANDIDATE).replace(self.credential)
         return True

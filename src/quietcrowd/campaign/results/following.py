@@ -33,13 +33,20 @@ def method_of(named: str | None, rows: ReportRows, *, in_rounds: bool = False) -
 
 
 def infer_rounds(
-    named: str | None, rounds: Mapping[int, StoredReports], names: list[str]
+    named: str | None,
+    rounds: Mapping[int, StoredReports],
+    names: list[str],
+    *,
+    lasting: bool = False,
 ) -> dict[int, Inferred]:
     """Return the results of each round, given all rounds if the method's truths follow time.
 
     Workers are those of the round, as the rounds until then show them. `names` are all questions.
+    Where facts last, no method follows time: a worker's mistake would count anew in each round.
     """
     method = method_of(named, next(iter(rounds.values())).rows, in_rounds=True)
+    if lasting and method.follows_time:
+        method = evolve(method, over_time="anew")
     try:
         return _infer(method, rounds, names)
     except AnswerError as error:

@@ -283,7 +283,9 @@ def _findings_of_rounds(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", QuietcrowdWarning)
         try:
-            inferred = infer_rounds(row.named, heard, wanted.questions) if heard else {}
+            lasting = json.loads(row.rounds)["facts"] == "lasting"
+            if heard:
+                inferred = infer_rounds(row.named, heard, wanted.questions, lasting=lasting)
         except QuietcrowdError as error:
             reason = to_requester(error)
     for number, stored in rounds.items():

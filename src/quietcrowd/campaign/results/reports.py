@@ -277,12 +277,21 @@ def read_rounds(
 ) -> tuple[dict[int, StoredReports | None], int]:
     """Return the reports of each shown round that has some yet, and their number before merging.
 
-    A worker with reports of several rounds that are shown as one counts with the last of them.
+    A worker with reports of several rounds that are shown as one counts with the last of them. So
+    do workers where facts last: each round has the reports of one `step`, that is until this round,
+    or for the first kept ones from the first on.
     """
     columns = _joined(given.blocks(connection))
     found: dict[int, StoredReports | None] = {}
-    for number in kept_rounds(connection, given.campaign):
-        rows = columns.filter(pc.equal(columns["round"], number)).drop_columns("round")
+    numbers, terms = kept_rounds(connection, given.campaign), json.loads(given.campaign.rounds)
+    more = terms["step"] - 1 if terms["facts"] == "lasting" else 0
+    for number in numbers:
+        last = max(number, numbers[0] + more)
+        of_round = pc.and_(
+            pc.greater_equal(columns["round"], min(number, last - more)),
+            pc.less_equal(columns["round"], last),
+        )
+        rows = columns.filter(of_round).drop_columns("round")
         found[number] = _stored(given, _last_of_each(rows)) if len(rows) else None
     return found, len(columns)
 
