@@ -245,6 +245,19 @@ def test_who_replaces_another_keeps_the_slot_and_begins_with_a_later_round(
     assert send(worker, 3)[0].json()["accepted"] == 2
 
 
+def test_a_clock_that_goes_back_lets_no_one_answer_a_round_again(desk, clock):
+    one = rounds(desk, rounds={**ROUNDS, "window": 1, "step": 1}, join_mode="invite")
+    [invite] = desk.invite(one)
+    clock.to(1)
+    send(joined(desk, one, invite=invite, choice=1, slot=0), 1)[0].raise_for_status()
+    clock.to(0)
+    url = f"/campaigns/{one}/invites/replace"
+    [new] = desk.client.post(url, json={"invite": invite}).raise_for_status().json()["invites"]
+    worker = joined(desk, one, invite=new, choice=0, slot=0)
+    clock.to(1)
+    check_problem(send(worker, 1)[0], 409, "round-not-open")
+
+
 def test_who_goes_on_elsewhere_keeps_choice_and_slot(desk):
     one = rounds(desk, rounds={**ROUNDS, "window": 2, "step": 2}, join_mode="invite")
     [invite] = desk.invite(one)

@@ -79,9 +79,12 @@ def rounds_over(config: str, person: Any) -> list[int]:
     return [at for at in range(person.after + 1) if rounds.is_own(at, person.slot)]
 
 
-def next_rounds(campaign: Any, slot: int | None, now: float) -> dict[str, int | None]:
+def next_rounds(
+    campaign: Any, slot: int | None, now: float, latest: int | None
+) -> dict[str, int | None]:
     """Return the slot of a replaced invite, sampled unless one is bound, and the last round begun.
 
+    It is at least `latest`, the last round with reports of anyone, because a clock may go back.
     The server knows no more of the earlier worker's rounds than that they are not later.
     """
     found = choices_in(campaign.config)
@@ -89,4 +92,5 @@ def next_rounds(campaign: Any, slot: int | None, now: float) -> dict[str, int | 
         return {}
     if slot is None and found.slots:
         slot = randbelow(found.slots)
-    return {"slot": slot, "after": last_begun(found.rounds, now)}
+    begun = last_begun(found.rounds, now)
+    return {"slot": slot, "after": begun if latest is None else max(begun, latest)}

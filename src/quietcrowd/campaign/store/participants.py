@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 from attrs import field, frozen
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.worker_documents import JoinRequest
@@ -270,7 +270,8 @@ def replace_invite(
 ) -> tuple[str, bool]:
     """Return a new invite with the tasks of an earlier one, and whether results may change.
 
-    In rounds it also has the slot of the earlier one, and begins with the round after `now`.
+    In rounds it also has the slot of the earlier one, and begins with the round after `now`, or
+    after all that anyone has reported in, if the clock went back.
     Reports sent with the earlier one are deleted. The rows written are the same whether it was
     free, reserved, spent, revoked or never issued; tasks and slot not drawn yet are drawn now. The
     campaign must be locked and not closed; the journal is written first.
@@ -285,7 +286,9 @@ def replace_invite(
     bound = _bound(connection, row.id, hashed)
     if row.state == "open":
         bound["allotment"] = draw_allotment(connection, row, bound["allotment"])
-        bound.update(next_rounds(row, bound["slot"], now))
+        reported = tables.round_report.c
+        latest = select(func.max(reported.round)).where(reported.campaign_id == row.id)
+        bound.update(next_rounds(row, bound["slot"], now, connection.scalar(latest)))
     changed = erase_participant(connection, sender, kept)
     _retract(connection, row.id, hashed, bound)
     values = {"campaign_id": row.id, "token_sha256": token_hash(new), **bound}
