@@ -1,6 +1,7 @@
 """Domains of reports that answers do not have: NULL, sets, unbounded numbers, and several kinds."""
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from itertools import accumulate
@@ -91,8 +92,37 @@ class OrNull(Domain):
         return cls(domain=Domain.from_dict(parameters["domain"]))  # type: ignore[arg-type]
 
 
+class _Counted(Domain):
+    """Whole numbers from 0 to ``size - 1``."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """Number of possible reports."""
+
+    @property
+    @override
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(np.int64)
+
+    @override
+    def encode(self, column: pa.ChunkedArray) -> tuple[Values, npt.NDArray[np.bool_]]:
+        numbers = as_numbers(column)
+        inside = (numbers >= 0) & (numbers < self.size) & (np.rint(numbers) == numbers)
+        return np.where(inside, numbers, 0).astype(np.int64), inside
+
+    @override
+    def decode(self, values: Values) -> pa.Array:
+        return pa.array(values)
+
+    @override
+    def holds(self, values: Values) -> bool:
+        low, high = values.min(initial=0), values.max(initial=0)
+        return bool(values.dtype == self.dtype and low >= 0 and high < self.size)
+
+
 @frozen(kw_only=True, slots=False)
-class LabelSets(Domain):
+class LabelSets(_Counted):
     """Sets of `members` labels of a finite domain.
 
     A set is stored and written as its rank among all sets, see `ranks_of`.
@@ -110,27 +140,9 @@ class LabelSets(Domain):
     members: int = field(validator=whole_number(1))
 
     @property
+    @override
     def size(self) -> int:
-        """Number of sets."""
         return math.comb(self.domain.size, self.members)
-
-    @property
-    @override
-    def dtype(self) -> np.dtype[Any]:
-        return np.dtype(np.int64)
-
-    @override
-    def encode(self, column: pa.ChunkedArray) -> tuple[Values, npt.NDArray[np.bool_]]:
-        return _whole_numbers(column, self.size)
-
-    @override
-    def decode(self, values: Values) -> pa.Array:
-        return pa.array(values)
-
-    @override
-    def holds(self, values: Values) -> bool:
-        low, high = values.min(initial=0), values.max(initial=0)
-        return bool(values.dtype == self.dtype and low >= 0 and high < self.size)
 
     def members_of(self, values: Values) -> list[tuple[Label, ...]]:
         """Return the labels of sets, given by their ranks, shape (n,)."""
@@ -253,7 +265,7 @@ def _check_parts(_: object, __: object, parts: tuple[Domain, ...]) -> None:
 
 
 @frozen(kw_only=True, slots=False)
-class OneOf(Domain):
+class OneOf(_Counted):
     """Reports of several mechanisms: one integer states the mechanism and its report.
 
     It is the number of all codes of earlier `parts`, plus the position of the report's code among
@@ -273,14 +285,9 @@ class OneOf(Domain):
         return np.array([*accumulate(map(len, self._codes), initial=0)], np.int64)
 
     @property
-    def size(self) -> int:
-        """Number of possible reports."""
-        return int(self.starts[-1])
-
-    @property
     @override
-    def dtype(self) -> np.dtype[Any]:
-        return np.dtype(np.int64)
+    def size(self) -> int:
+        return int(self.starts[-1])
 
     def part_codes(self, values: Values) -> npt.NDArray[np.intp]:
         """Return the position of each value's part."""
@@ -313,19 +320,6 @@ class OneOf(Domain):
         return found
 
     @override
-    def encode(self, column: pa.ChunkedArray) -> tuple[Values, npt.NDArray[np.bool_]]:
-        return _whole_numbers(column, self.size)
-
-    @override
-    def decode(self, values: Values) -> pa.Array:
-        return pa.array(values)
-
-    @override
-    def holds(self, values: Values) -> bool:
-        low, high = values.min(initial=0), values.max(initial=0)
-        return bool(values.dtype == self.dtype and low >= 0 and high < self.size)
-
-    @override
     def describe(self) -> str:
         return "; or ".join(part.describe() for part in self.parts)
 
@@ -341,15 +335,6 @@ class OneOf(Domain):
     @override
     def _from_parameters(cls, parameters: Mapping[str, Any]) -> "OneOf":
         return cls(parts=tuple(map(Domain.from_dict, parameters["parts"])))
-
-
-def _whole_numbers(
-    column: pa.ChunkedArray, size: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """Convert whole numbers from 0 to size - 1, and return a mask of those inside."""
-    numbers = as_numbers(column)
-    inside = (numbers >= 0) & (numbers < size) & (np.rint(numbers) == numbers)
-    return np.where(inside, numbers, 0).astype(np.int64), inside
 
 
 @frozen(kw_only=True, slots=False)

@@ -94,7 +94,7 @@ def _configuration(row: Any, tasks: Sequence[Any]) -> Configuration:
         campaign=row.id.hex(),
         title=row.title,
         description=row.description,
-        mechanism=parse_mechanism(row.mechanism) if menu is None else menu.menu,
+        mechanism=parse_mechanism(row.mechanism) if menu is None else menu.agreed(),
         answers=row.answers_per_participant,
         linked=row.linked,
         tasks=[(one.id.hex(), one.name, json.loads(one.data)) for one in tasks],

@@ -63,9 +63,8 @@ class MenuDraft:
         entries = [one.to_dict() for one in self.entries]
         return json.dumps({"entries": entries, "expected": self.expected})
 
-    @property
-    def menu(self) -> Menu:
-        """The menu of the configuration; may raise `ParameterError`."""
+    def agreed(self) -> Menu:
+        """Return the menu of the configuration, or raise `ParameterError`."""
         return Menu(
             mechanisms=tuple(one.mechanism for one in self.entries),
             shares=tuple(one.share for one in self.entries),

@@ -11,7 +11,7 @@ from quietcrowd.exceptions import ParameterError
 
 _SECONDS = {"m": 60, "h": 3_600, "d": 86_400}
 _DURATION = re.compile(r"(\d{1,6})([mhd])", re.ASCII)
-_ENTRY = re.compile(r"([0-9.]+):([0-9.]+)%?", re.ASCII)
+_ENTRY = re.compile(r"([0-9]*\.?[0-9]+):([0-9]*\.?[0-9]+)%?", re.ASCII)
 
 
 class Division(StrEnum):
@@ -112,10 +112,9 @@ def _moment(text: str) -> str:
 def read_menu(text: str) -> tuple[Sequence[float], Sequence[float]]:
     """Return total losses and shares, which add up to 1, of a menu such as ``0.5:70,4:30``."""
     found = [_ENTRY.fullmatch(entry.strip()) for entry in text.split(",")]
-    try:
-        pairs = [(float(one[1]), float(one[2])) for one in found]  # type: ignore[index]
-    except (TypeError, ValueError):
-        raise ParameterError("commands.menu-invalid", text=text) from None
+    pairs = [(float(one[1]), float(one[2])) for one in found if one is not None]
+    if len(pairs) < len(found):
+        raise ParameterError("commands.menu-invalid", text=text)
     total = sum(share for _, share in pairs)
     if not 99.9 < total < 100.1:
         raise ParameterError("commands.menu-shares", total=total)

@@ -11,12 +11,15 @@ from quietcrowd.frames import positions_by_text
 from quietcrowd.inference.model import FollowsTime, Model
 from quietcrowd.inference.partition import Partition
 from quietcrowd.inference.reading import Observations
-from quietcrowd.inference.rounds.history import KEPT_ROUNDS, FilterBank, Round, RoundHistory
+from quietcrowd.inference.rounds.history import (
+    KEPT_ROUNDS,
+    FilterBank,
+    Round,
+    RoundHistory,
+    log_priors,
+)
 from quietcrowd.inference.task_estimates import LabelEstimates
 from quietcrowd.validation import check_whole
-
-_LEAST = 1e-27
-"""Least prior of a state of a truth."""
 
 
 def round_of_fit(method: Any, number: int | None) -> int | None:
@@ -74,11 +77,10 @@ def begin_round(
     history: RoundHistory = init.over_time
     step = transitions.repeated(number - history.last.number)
     bank = history.bank.predicted(step, partition.tasks)
-    priors = np.log(np.maximum(bank.mean, _LEAST))
     tally, state = init.model.at_rest(init.tally, init.state)
     history = evolve(history, bank=bank, transitions=transitions)
     start = evolve(init, tally=tally, state=state)
-    return model.next_round(partition, priors), start, history
+    return model.next_round(partition, log_priors(bank.mean)), start, history
 
 
 def first_history(estimate: Any, number: int) -> RoundHistory:

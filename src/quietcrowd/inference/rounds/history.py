@@ -14,7 +14,13 @@ Floats = npt.NDArray[np.float64]
 KEPT_ROUNDS = 32
 """Number of rounds that an estimate stores."""
 
-_LEAST = 1e-300
+_LEAST, _LEAST_PRIOR = 1e-300, 1e-27
+
+
+def log_priors(truths: Floats) -> Floats:
+    """Return the log-priors of truths with these distributions, shape (tasks, states)."""
+    logs: Floats = np.log(np.maximum(truths, _LEAST_PRIOR))
+    return logs
 
 
 @frozen(kw_only=True, eq=False)

@@ -8,11 +8,8 @@ import pyarrow as pa
 from attrs import evolve
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.inference.rounds.history import Round
+from quietcrowd.inference.rounds.history import Round, log_priors
 from quietcrowd.inference.task_estimates import Estimates, NumericEstimates
-
-_LEAST = 1e-27
-"""Least prior of a state of a truth."""
 
 
 def round_columns(estimate: Any, *, smoothed: bool) -> dict[str, Any]:
@@ -25,20 +22,20 @@ def round_columns(estimate: Any, *, smoothed: bool) -> dict[str, Any]:
     if smoothed:
         later = zip(rounds[:-1], history.smoothed(), strict=False)
         found[:-1] = [_estimates(estimate, one, apparent) for one, apparent in later]
-    told = [np.flatnonzero(one.met | one.known) for one in rounds]
-    sizes = [len(tasks) for tasks in told]
+    with_truth = [np.flatnonzero(one.met | one.known) for one in rounds]
+    sizes = [len(tasks) for tasks in with_truth]
     numbers = isinstance(estimate.estimates, NumericEstimates)
     error = "standard_error" if numbers else "confidence"
 
     def column(name: str) -> npt.NDArray[Any]:
-        pairs = zip(found, told, strict=True)
+        pairs = zip(found, with_truth, strict=True)
         return np.concatenate([getattr(one, name)[tasks] for one, tasks in pairs])
 
     truths = pa.array(column("truths"))
-    answers = [one.answers[tasks] for one, tasks in zip(rounds, told, strict=True)]
+    answers = [one.answers[tasks] for one, tasks in zip(rounds, with_truth, strict=True)]
     return {
         "round": np.repeat([one.number for one in rounds], sizes),
-        "task": estimate.answers.tasks.take(pa.array(np.concatenate(told))),
+        "task": estimate.answers.tasks.take(pa.array(np.concatenate(with_truth))),
         "truth": truths if numbers else estimate.domain.decode(truths),
         error: column(error),
         "answers": np.concatenate(answers),
@@ -48,7 +45,7 @@ def round_columns(estimate: Any, *, smoothed: bool) -> dict[str, Any]:
 def _estimates(estimate: Any, one: Round, apparent: npt.NDArray[np.float64]) -> Estimates:
     """Return the estimates of an earlier round, by posteriors of its apparent truths."""
     tasks = len(apparent)
-    model = evolve(estimate.model, task_priors=np.log(np.maximum(apparent, _LEAST)))
+    model = evolve(estimate.model, task_priors=log_priors(apparent))
     partition = evolve(
         estimate.partition,
         offsets=estimate.partition.offsets[: tasks + 1],

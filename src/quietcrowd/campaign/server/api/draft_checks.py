@@ -82,7 +82,7 @@ class Drafted:
         try:
             menu = menu.derived(sizes.derive, sizes.most, max(sizes.tasks, sizes.most))
             drafted = cls(mechanism=menu.mixture, menu=menu)
-            menu.menu  # noqa: B018
+            menu.agreed()  # may raise
         except ProblemError as problem:
             raise invalid("menu", problem.errors[0].message) from None
         except ParameterError as error:
