@@ -47,8 +47,11 @@ sanitize: $(VENV)/.ready ## test the kernels, also with broken arguments, under 
 	$(SANITIZED) $(BIN)/python -m pytest -p tests.core.sanitized tests/core
 	$(SANITIZED) $(BIN)/python -m tests.core.fuzz --sanitized --rounds $(ROUNDS)
 
-docs: $(VENV)/.ready ## the site of the docs, in build/docs; warnings and broken links are errors
-	$(BIN)/python -m sphinx --builder $(BUILDER) --quiet --fail-on-warning docs build/docs
+SPHINX = $(BIN)/python -m sphinx --builder $(BUILDER) --quiet --fail-on-warning --conf-dir docs
+
+docs: $(VENV)/.ready ## the site for users, in build/docs, and for researchers, in build/docs/research; warnings are errors
+	$(SPHINX) docs build/docs
+	$(SPHINX) --define html_title="quietcrowd research" research/docs build/docs/research
 	@echo "build/docs"
 
 nightly: $(VENV)/.ready types sanitize postgresql chromium prometheus caddy pgbouncer mmdebstrap docs ## the whole suite with branch coverage, and long simulations
@@ -117,7 +120,7 @@ lock: $(VENV)/.locked ## write requirements.lock, deploy/requirements.lock and b
 	$(LOCK) benchmarks/peers.in -o benchmarks/peers.lock
 
 clean: ## remove what the other targets made
-	rm -rf $(VENV) $(PEERS) .mypy_cache .pytest_cache .ruff_cache .benchmarks .coverage* build dist docs/research
+	rm -rf $(VENV) $(PEERS) .mypy_cache .pytest_cache .ruff_cache .benchmarks .coverage* build dist
 	find src tests research benchmarks docs examples -name __pycache__ -prune -exec rm -rf {} +
 
 python:

@@ -1,11 +1,11 @@
 """How many reports subset selection needs for the error that randomised response has.
 
 ``python benchmarks/bench_label_mechanisms.py`` prints the tables of
-``docs/subset-selection-results.md`` and writes them there; it takes about two minutes. Both
-mechanisms have the same epsilon, exactly but for the rounding of weights to 32 bits. Workers are
-right in 70 % of their answers, and else give any other label. The plurality is the label that most
-reports give, or that most sets hold; among workers who are all alike no other rule does better.
-`NoiseAware` has to find out that they are.
+``research/docs/subset-selection-results.md`` and writes them there; it takes about two minutes.
+Both mechanisms have the same epsilon, exactly but for the rounding of weights to 32 bits. Workers
+are right in 70 % of their answers, and else give any other label. The plurality is the label that
+most reports give, or that most sets hold; among workers who are all alike no other rule does
+better. `NoiseAware` has to find out that they are.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from quietcrowd.exceptions import NoSignalWarning, SimulatedNoiseWarning
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.report_domains import sets_with
 
-PAGE = Path(__file__).parents[1] / "docs" / "subset-selection-results.md"
+PAGE = Path(__file__).parents[1] / "research" / "docs" / "subset-selection-results.md"
 START, END = "<!-- tables: bench_label_mechanisms.py -->", "<!-- end of the tables -->"
 
 RIGHT = 0.7

@@ -1,7 +1,7 @@
 """What bounded reports of numbers are worth beside Laplace noise, at equal exact privacy.
 
 ``python benchmarks/bench_number_mechanisms.py --draws 20 --write`` writes the table into
-``docs/theory/bounded-number-mechanisms.md``.
+``research/docs/theory/bounded-number-mechanisms.md``.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from quietcrowd.datasets import make_crowd
 from quietcrowd.mechanisms import DuchiMechanism, HybridMechanism
 from quietcrowd_research.transforms import log10_dataset
 
-PAGE = Path(__file__).parent.parent / "docs/theory/bounded-number-mechanisms.md"
+PAGE = Path(__file__).parent.parent / "research/docs/theory/bounded-number-mechanisms.md"
 BEGIN, END = "<!-- written by the benchmark -->", "<!-- up to here -->"
 
 MECHANISMS = {

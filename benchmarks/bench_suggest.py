@@ -1,4 +1,4 @@
-"""Reports needed where it is asked as `suggest_tasks` says: docs/where-to-ask-results.md."""
+"""Reports needed with `suggest_tasks`: research/docs/where-to-ask-results.md."""
 
 import json
 import os
@@ -13,7 +13,7 @@ import quietcrowd as qc
 from own_process import HERE
 from suggest_run import Crowd, curves, fitted, load, ratios
 
-REPORT = HERE.parent / "docs" / "where-to-ask-results.md"
+REPORT = HERE.parent / "research" / "docs" / "where-to-ask-results.md"
 KEPT = HERE.parent / ".benchmarks" / "suggest"
 """Records: who stops a long run takes it up again. Delete them after a change of the code."""
 

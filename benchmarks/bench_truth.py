@@ -1,4 +1,4 @@
-"""How near to the truth the methods come under noise: docs/truth-under-noise.md."""
+"""How near to the truth the methods come under noise: research/docs/truth-under-noise.md."""
 
 import os
 import time
@@ -11,7 +11,7 @@ from under_noise.parts import PARTS
 from under_noise.records import Kept, source_hash
 from under_noise.rivals import LABEL_METHODS, NUMBER_METHODS, SUBJECT
 
-REPORT = HERE.parent / "docs" / "truth-under-noise.md"
+REPORT = HERE.parent / "research" / "docs" / "truth-under-noise.md"
 KEPT = HERE.parent / ".benchmarks" / "truth"
 """Records by the code that made them: who stops a long run takes it up again."""
 

@@ -12,7 +12,7 @@ from crowds import crowd_of_a_million, with_text_ids
 from own_process import HERE
 from quietcrowd.formats import write_table
 
-REPORT = HERE.parent / "docs" / "performance.md"
+REPORT = HERE.parent / "research" / "docs" / "performance.md"
 PEERS = HERE.parent / ".venv-peers" / "bin" / "python"
 
 HEAD = """\

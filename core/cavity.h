@@ -2,7 +2,7 @@
 // A report is as likely as b (1 + w (exp(v) - 1)) if its worker is right with probability w: v is the
 // logarithm of c / b, where c is the report's probability if the worker is right, and b if it is wrong.
 // So a histogram of v, and the sum of the logarithms of b, contain everything. A v between two nodes counts
-// for both, in proportion. Derivation: docs/theory/workers-quality.md.
+// for both, in proportion. Derivation: research/docs/theory/workers-quality.md.
 #pragma once
 #include "array.h"
 #include "vector_math.h"

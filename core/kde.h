@@ -1,5 +1,5 @@
 // The kernels of densities, and distances of claims from the density of their task; the formulas are
-// derived in docs/theory/crowd-densities.md.
+// derived in research/docs/theory/crowd-densities.md.
 #pragma once
 #include "array.h"
 #include "functions.h"

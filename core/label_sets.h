@@ -1,6 +1,6 @@
 // Reports that are sets of labels. Given the truth a set is, up to one factor for all truths, as likely
 // as b (1 + w (exp(v) - 1)) from a worker who is right with probability w: b is its likelihood if the
-// answer was wrong, and v the log-ratio of the two. See docs/theory/subset-selection.md.
+// answer was wrong, and v the log-ratio of the two. See research/docs/theory/subset-selection.md.
 #pragma once
 #include "array.h"
 #include "noisy_labels.h"

@@ -5,7 +5,7 @@
 #include "posteriors.h"
 
 namespace quietcrowd {
-// From the apparent truth to the truth: docs/theory/shared-errors.md.
+// From the apparent truth to the truth: research/docs/theory/shared-errors.md.
 struct TruthMap {
     Array<const double> slopes;      // factors of log-odds
     Array<const double, 2> weights;  // at [without and with the tilt, slope]; without rows the map changes nothing

@@ -1,6 +1,6 @@
 // The distribution of e = G + L: a worker's normal error of standard deviation sigma, and Laplace noise of
 // density exp(-|l|/b) / 2b. All is in units of b, s being sigma / b: x = e / b lies anywhere, s from 1e-50 to
-// 1e50. NaN gives NaN. See docs/theory/normal-laplace.md.
+// 1e50. NaN gives NaN. See research/docs/theory/normal-laplace.md.
 #pragma once
 #include "functions.h"
 

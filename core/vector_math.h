@@ -63,7 +63,7 @@ QC_FN double log_of(double x) {
 // The scaled complementary error function exp(x^2) erfc(x) is read off its continued fraction,
 // pi^(-1/2) / (x + (1/2) / (x + g(x))), g(x) = 1 / (x + (3/2) / (x + 2 / (x + ...))). With y = FOLD / (FOLD + x)
 // and w = 2y - 1, g / y is a ratio of polynomials: exact at 21 Chebyshev points of 0 <= y <= 1, and within
-// 5e-16 elsewhere. See docs/theory/normal-laplace.md.
+// 5e-16 elsewhere. See research/docs/theory/normal-laplace.md.
 constexpr double FOLD = 3.0;
 
 QC_FN double polynomial(const double* a, double w) {  // of degree 10, the constant first

@@ -1,10 +1,11 @@
-"""How Sphinx makes a site of the pages of this folder, by ``make docs``; a warning is an error.
+"""How Sphinx builds the site for users from this folder, by ``make docs``; a warning is an error.
 
-Pages also lead to what stands beside this folder. The README is the start page here; files without
-a page, as scripts and tests, come with the site. Sphinx reads one folder only, so that the pages of
-`research/docs` are linked into it.
+``research/docs`` is a site of its own below ``research/``, with the same settings. Links from one
+site to the other, and to README, CONTRIBUTING and CHANGELOG, lead to their pages. Files without a
+page, like scripts and tests, are copied into the site.
 """
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -15,11 +16,9 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 
 ROOT = Path(__file__).parents[1]
-RESEARCH = ROOT / "research" / "docs"
-LINKED = Path(__file__).parent / "research"
-if not LINKED.is_symlink():
-    LINKED.symlink_to(RESEARCH, target_is_directory=True)
-sys.path.insert(0, str(Path(__file__).parent))
+SITES = {ROOT / "docs": "", ROOT / "research" / "docs": "research/"}
+"""Folders of pages, and where their sites are."""
+sys.path.insert(0, str(ROOT / "docs"))
 
 project = "quietcrowd"
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "mathml"]
@@ -55,20 +54,29 @@ napoleon_custom_sections = [("Guarantee", "notes_style")]
 default_role = "code"
 
 PAGES = {
-    ROOT / "README": "index",
-    ROOT / "CONTRIBUTING": "contributing",
-    ROOT / "CHANGELOG": "changes",
+    ROOT / "README": ROOT / "docs" / "index",
+    ROOT / "CONTRIBUTING": ROOT / "docs" / "contributing",
+    ROOT / "CHANGELOG": ROOT / "docs" / "changes",
 }
 
 
-def lead_to_pages(_: Sphinx, document: nodes.document) -> None:
-    """Let links to the files beside this folder lead to their pages."""
-    for link in document.findall(addnodes.pending_xref):
-        target = Path(link["reftarget"])
-        if target in PAGES:
-            link["reftarget"] = PAGES[target]
-        elif target.is_relative_to(RESEARCH):
-            link["reftarget"] = f"research/{target.relative_to(RESEARCH).as_posix()}"
+def lead_to_pages(app: Sphinx, document: nodes.document) -> None:
+    """Let links to pages of the other site lead there."""
+    here = Path(app.srcdir)
+    for link in list(document.findall(addnodes.pending_xref)):
+        target = ROOT / link["reftarget"].removesuffix(".md")
+        target = PAGES.get(target, target)
+        for folder, site in SITES.items():
+            if not target.is_relative_to(folder):
+                continue
+            page = target.relative_to(folder).as_posix()
+            if folder == here:
+                link["reftarget"] = page
+            else:
+                start = (Path("/") / SITES[here] / app.env.docname).parent
+                uri = os.path.relpath(f"/{site}{page}.html", start)
+                anchor = f"#{link['reftargetid']}" if link.get("reftargetid") else ""
+                link.replace_self(nodes.reference("", "", *link.children, refuri=uri + anchor))
 
 
 def know_anchors(app: Sphinx, document: nodes.document) -> None:

@@ -97,10 +97,10 @@ def gather(root=ROOT):
         root / "README.md",
         root / "CONTRIBUTING.md",
         *sorted((root / "docs").rglob("*.md")),
+        *sorted((root / "research" / "docs" / "theory").glob("*.md")),
     ):
-        if path.is_file() and not path.is_relative_to(root / "docs" / "research"):
-            kind = "readme" if path.parent == root else "docs"
-            texts[kind].append(Text(path, 1, _MARKDOWN.sub(" ", path.read_text(encoding="utf-8"))))
+        kind = "readme" if path.parent == root else "docs"
+        texts[kind].append(Text(path, 1, _MARKDOWN.sub(" ", path.read_text(encoding="utf-8"))))
     return texts
 
 

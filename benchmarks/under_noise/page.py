@@ -1,4 +1,4 @@
-"""The page that the parts make: docs/truth-under-noise.md."""
+"""The page that the parts make: research/docs/truth-under-noise.md."""
 
 import platform
 import sys

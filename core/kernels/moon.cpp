@@ -1,4 +1,4 @@
-// Truths from numbers with normal errors and Laplace noise of a known scale b; see docs/theory/moon.md.
+// Truths from numbers with normal errors and Laplace noise of a known scale b; see research/docs/theory/moon.md.
 #include "../normal_laplace.h"
 
 #include "../number_kernels.h"

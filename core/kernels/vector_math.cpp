@@ -1,4 +1,4 @@
-// Functions of vector_math.h and functions.h for whole arrays: for tests, and for docs/theory/normal-laplace.md.
+// Functions of vector_math.h and functions.h for whole arrays: for tests, and for research/docs/theory/normal-laplace.md.
 #include "../functions.h"
 #include "../number_kernels.h"
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -104,8 +105,7 @@ def _link(name: str) -> str:
     path, _, test = name.partition("::")
     if "/" not in path:
         return f"`{name}`"
-    beside = path.startswith("research/docs/")
-    target = path.removeprefix("research/docs/") if beside else f"../../{path}"
+    target = os.path.relpath(path, "research/docs")
     shown = test.replace("_", " ").removeprefix("test ") if test else Path(path).name
     return f"[{shown}]({target})"
 

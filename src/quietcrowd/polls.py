@@ -1,7 +1,8 @@
 """Polls with shuffling: estimated frequencies of answers, and the guarantee of each report.
 
 A poll has one question and one report per worker. A shuffler publishes the reports without senders
-and in random order, which contains no more than their counts. See ``docs/theory/shuffling.md``.
+and in random order, which contains no more than their counts. See
+``research/docs/theory/shuffling.md``.
 """
 
 import math
@@ -211,9 +212,9 @@ _FINER = 100
 """The tail follows from the pair at a delta smaller by this factor."""
 
 _SOURCES = {
-    "exact": "docs/theory/shuffling.md, numerically, over all answers of other workers",
-    "blanket": "Balle et al., CRYPTO 2019; docs/theory/shuffling.md",
-    "clones": "Feldman, McMillan and Talwar, FOCS 2021; docs/theory/shuffling.md",
+    "exact": "research/docs/theory/shuffling.md, numerically, over all answers of other workers",
+    "blanket": "Balle et al., CRYPTO 2019; research/docs/theory/shuffling.md",
+    "clones": "Feldman, McMillan and Talwar, FOCS 2021; research/docs/theory/shuffling.md",
     "local": "the guarantee of each report, without a proven benefit of shuffling",
 }
 

@@ -254,7 +254,7 @@ TABLES = (
 @pytest.mark.parametrize("mechanism", TABLES)
 @pytest.mark.parametrize("seed", range(20))
 def test_no_fact_becomes_more_certain_than_is_said(mechanism, seed):
-    """A fact with random relations to three answers, by Bayes' rule; see docs/theory/facts.md."""
+    """A fact with random relations to three answers, by Bayes' rule: the theory page facts.md."""
     table, rng = mechanism.channel.probabilities, np.random.default_rng(seed)
     size, answers = len(table), 3
     stated = mechanism.guarantee(answers=answers, tasks=answers)

@@ -1,4 +1,4 @@
-"""How much of the stated loss of one answer an audit proves: the table of docs/audit.md.
+"""How much of the stated loss of one answer an audit proves: the table of research/docs/audit.md.
 
 ``python -m tests.auditing.audit_shares`` prints it. The noise is simulated, of the same
 distribution as the real one, so that it takes minutes and not an hour.
@@ -11,7 +11,7 @@ from quietcrowd.auditing import audit
 from quietcrowd.commands.choices import choose_mechanism
 from quietcrowd.commands.lab.audit import DEFAULT_DOMAIN
 
-PAGE = Path(__file__).parents[2] / "docs" / "audit.md"
+PAGE = Path(__file__).parents[2] / "research" / "docs" / "audit.md"
 
 DRAWS = 100_000
 

@@ -1,4 +1,4 @@
-"""The table of docs/audit.md: every mechanism is in it, and audits prove what it says."""
+"""The table of research/docs/audit.md: every mechanism is in it, and audits prove what it says."""
 
 import pytest
 from tests.auditing.audit_shares import EPSILONS, SPECIFICATIONS, printed_shares, proven_share

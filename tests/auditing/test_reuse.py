@@ -163,7 +163,7 @@ def test_seeds_that_some_devices_share_are_caught(case, fault):
 @pytest.mark.slow
 @pytest.mark.parametrize("case", [KINDS[0], *map(nightly, [KINDS[4], KINDS[5]])], ids=title)
 def test_devices_with_one_of_a_few_seeds_are_caught(case):
-    """Not those of two layers from 0 up, whose rows are equal too often: see docs/audit.md."""
+    """Not those of two layers from 0 up, whose rows are equal too often: see the page audit.md."""
     assert devices_of(made(*case, 1.0, few_seeds)).reused
 
 
@@ -230,7 +230,7 @@ def test_one_worker_in_a_hundred_whose_noise_is_missing_is_caught(case):
 
 @pytest.mark.nightly
 def test_raw_workers_among_two_layers_are_caught_where_the_distribution_has_none():
-    """From 0 up, the distribution has workers who almost never flip: see docs/audit.md."""
+    """From 0 up, the distribution has workers who almost never flip: see research/docs/audit.md."""
     parameters = {"domain": LABELS, "low": 0.2, "high": 0.4}
     kind = type("Broken", (TwoLayerRandomizedResponse,), {"_randomize": raw(0.01)(KINDS[2][0])})
     report = audit(kind(**parameters))

@@ -661,8 +661,8 @@ def test_junk_is_a_report_or_an_error_that_does_not_tell_it(tmp_path_factory, an
 
 def test_the_delta_of_numbers_is_the_one_that_is_derived():
     """Two numbers of distance 2^-183 each; the same figures in code, docstring and pages."""
-    root = Path(__file__).parents[2] / "docs"
-    derived = (root / "theory" / "memoisation.md").read_text()
+    root = Path(__file__).parents[2]
+    derived = (root / "research" / "docs" / "theory" / "memoisation.md").read_text()
     assert "noise is within $2^{-183}$" in derived
     assert "by less than 2^-183 in total variation" in " ".join(laplace_noise.__doc__.split())
     assert "$\\tau = 2^{-182}$" in derived
@@ -672,7 +672,7 @@ def test_the_delta_of_numbers_is_the_one_that_is_derived():
     )
     assert (1 + math.e) * 2.0**-182 < 2.0**-180 < (1 + math.e) * 2.0**-181
     assert "below $2^{-180}$ at ε = 1" in " ".join(
-        (root / "what-epsilon-means.md").read_text().split()
+        (root / "docs" / "what-epsilon-means.md").read_text().split()
     )
 
 

@@ -1,4 +1,4 @@
-"""Histograms, as docs/theory/surveys.md has them: of levels, and none of numbers."""
+"""Histograms, as research/docs/theory/surveys.md has them: of levels, and none of numbers."""
 
 import math
 

@@ -138,7 +138,7 @@ def _list(figures: Mapping[str, Figure]) -> None:
     papers = ", ".join(dict.fromkeys(name.split("-")[0] for name in figures))
     print(
         f"\n{ALL}, or a paper: {papers}. *: with --quick, too.\n"
-        "Folders of real answers that a figure reads: docs/data-sets.md describes them.\n"
+        "Folders of real answers that a figure reads: research/docs/data-sets.md describes them.\n"
         "research/docs/reproduction.md says which have no name here, and why."
     )
 

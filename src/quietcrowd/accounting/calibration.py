@@ -46,8 +46,8 @@ def two_layer_bounds(
 
     References
     ----------
-    ``docs/theory/two-layer.md``: for every truncated distribution, the loss falls as `low` rises,
-    as long as `high` is at most ``(k - 1) / k``. A table of weights follows this only up to
+    ``research/docs/theory/two-layer.md``: for every truncated distribution, the loss falls as `low`
+    rises, as long as `high` is at most ``(k - 1) / k``. A table of weights follows this only up to
     rounding, so the loss at the returned bounds is computed.
 
     Examples

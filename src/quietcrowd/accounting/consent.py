@@ -101,11 +101,11 @@ def short_consent(
     r"""Describe a guarantee in few lines for a worker; percentages are rounded up.
 
     They limit the certainty about any fact: from one answer that is sent, then from all together,
-    then participation. See `consent_sentences` for everything else, and ``docs/theory/facts.md``
-    for a proof. `together` states that one report is about all answers, so that no answer is sent
-    separately. `more` are further losses, each with its subject, such as ``"any 7 rounds"``. For
-    delta above 0 the lines are about two possible answers, because a tail bound does not extend to
-    other facts.
+    then participation. See `consent_sentences` for everything else, and
+    ``research/docs/theory/facts.md`` for a proof. `together` states that one report is about all
+    answers, so that no answer is sent separately. `more` are further losses, each with its subject,
+    such as ``"any 7 rounds"``. For delta above 0 the lines are about two possible answers, because
+    a tail bound does not extend to other facts.
 
     Examples
     --------

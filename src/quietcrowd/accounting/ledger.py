@@ -188,7 +188,7 @@ class PrivacyLedger:
         At delta 0 the sum is valid at any time. Above 0 the result is valid for a schedule of
         mechanisms and answers that was fixed beforehand. If the schedule depended on earlier
         reports, it is an odometer read at a time that the data chose, and no guarantee. Then use
-        `used`; see ``docs/theory/budgets.md``.
+        `used`; see ``research/docs/theory/budgets.md``.
         """
         check_delta("delta", delta)
         one = check_worker(worker)
@@ -259,7 +259,7 @@ class PrivacyLedger:
 
         At delta 0 this is the sum of the losses. Above 0 it is the count of a privacy filter, which
         never exceeds the sum. It is usually more than `spent`, since it is valid even if earlier
-        reports determine whether a worker goes on. See ``docs/theory/budgets.md``.
+        reports determine whether a worker goes on. See ``research/docs/theory/budgets.md``.
 
         Parameters
         ----------

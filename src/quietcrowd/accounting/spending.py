@@ -2,7 +2,7 @@
 
 Exact composition needs a schedule that is fixed beforehand. A device that decides by its spending
 needs a privacy filter; only at delta 0 does the sum of its losses remain a bound. Theorem, proof
-and checks: ``docs/theory/budgets.md``.
+and checks: ``research/docs/theory/budgets.md``.
 """
 
 import json
@@ -236,8 +236,8 @@ def counted_loss(mechanism: Mechanism, count: int, spared: float = 0.0) -> Fract
     """Return the use of a budget by `count` reports to one campaign; None if nothing bounds it.
 
     It is never below their loss. If the loss by one report is the entered epsilon up to the
-    rounding of its weights, each counts as that decimal; see ``docs/theory/budgets.md``. `spared`
-    is that of `Charge`.
+    rounding of its weights, each counts as that decimal; see ``research/docs/theory/budgets.md``.
+    `spared` is that of `Charge`.
     """
     stated = mechanism.guarantee(count, count)
     if stated.delta or math.isinf(stated.total_epsilon):
@@ -298,7 +298,7 @@ def filter_used(
     ----------
     R. Rogers et al., "Privacy Odometers and Filters", NeurIPS 2016; V. Feldman, T. Zrnic,
     "Individual Privacy Accounting via a Renyi Filter", NeurIPS 2021; J. Whitehouse et al., "Fully
-    Adaptive Composition in Differential Privacy", ICML 2023. ``docs/theory/budgets.md``.
+    Adaptive Composition in Differential Privacy", ICML 2023. ``research/docs/theory/budgets.md``.
 
     Examples
     --------

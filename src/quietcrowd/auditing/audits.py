@@ -121,7 +121,7 @@ def audit(
     References
     ----------
     C. J. Clopper, E. S. Pearson, Biometrika 1934; Z. Ding et al., "Detecting Violations of
-    Differential Privacy", CCS 2018. ``docs/audit.md``.
+    Differential Privacy", CCS 2018. ``research/docs/audit.md``.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Lower bounds on privacy loss that samples prove (``docs/audit.md``).
+"""Lower bounds on privacy loss that samples prove (``research/docs/audit.md``).
 
 A quarter of the samples selects statistic, learned parameters, side and threshold. Clopper-Pearson
 bounds on the others prove a ratio, so the selection adds nothing to the risk of being wrong.

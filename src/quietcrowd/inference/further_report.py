@@ -91,7 +91,7 @@ class FurtherLabel(_OfALabel):
 
 @frozen(kw_only=True, eq=False)
 class FurtherSet(_OfALabel):
-    """Report that is a set of labels: ``docs/theory/subset-selection.md``.
+    """Report that is a set of labels: ``research/docs/theory/subset-selection.md``.
 
     Given the answer, all sets that contain it are equally likely, and so are all others. Let ``m``
     be the probability that the answer is in the set, and ``r`` the ratio of the channel. Then the

@@ -95,8 +95,8 @@ class NoiseAware(FittingMethod):
 
     References
     ----------
-    ``docs/theory/noise-aware-labels.md``, ``docs/theory/noise-aware-numbers.md``. Error and
-    calibration: ``docs/truth-under-noise.md``.
+    ``research/docs/theory/noise-aware-labels.md``, ``research/docs/theory/noise-aware-numbers.md``.
+    Error and calibration: ``research/docs/truth-under-noise.md``.
 
     Examples
     --------

@@ -162,9 +162,9 @@ def fit(
     """Infer the truths and the workers' quality by the default method for the data.
 
     That is `NoiseAware` for labels, and for reports whose noise it models: of all methods it has
-    the smallest mean error on real data sets (``docs/truth-under-noise.md``). Non-private numbers
-    are read by `WeightedMean`. ``estimate.method`` is the method, and ``estimate.notes`` explain
-    when another one may be better.
+    the smallest mean error on real data sets (``research/docs/truth-under-noise.md``). Non-private
+    numbers are read by `WeightedMean`. ``estimate.method`` is the method, and ``estimate.notes``
+    explain when another one may be better.
 
     Parameters, results and exceptions are those of `FittingMethod.fit`. In a frame strings and
     whole numbers are labels, and floats are numbers.

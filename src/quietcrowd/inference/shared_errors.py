@@ -1,4 +1,4 @@
-"""Errors that most workers of a crowd share, as a fit learns them: docs/theory/shared-errors.md."""
+"""Errors that most workers share: ``research/docs/theory/shared-errors.md``."""
 
 from typing import Any
 

@@ -70,7 +70,7 @@ class BoundedNumbers(TaskwiseMechanism):
 
     no_memo: ClassVar[None] = None
     freshness: ClassVar[str] = "randomised once, with fresh random words"
-    source: ClassVar[str] = "docs/theory/bounded-number-mechanisms.md"
+    source: ClassVar[str] = "research/docs/theory/bounded-number-mechanisms.md"
 
     domain: Ordinal | Interval = field(validator=bounded_domain)
     epsilon: float = field(converter=number, validator=_check_epsilon)
@@ -157,7 +157,7 @@ class DuchiMechanism(BoundedNumbers):
     ----------
     J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax Optimal Procedures for Locally Private
     Estimation", Journal of the American Statistical Association 113, 2018; N. Wang et al., ICDE
-    2019, Algorithm 1. On the grid: ``docs/theory/bounded-number-mechanisms.md``.
+    2019, Algorithm 1. On the grid: ``research/docs/theory/bounded-number-mechanisms.md``.
 
     Examples
     --------
@@ -188,7 +188,8 @@ class PiecewiseMechanism(BoundedNumbers):
     References
     ----------
     N. Wang et al., "Collecting and Analyzing Multidimensional Data with Local Differential
-    Privacy", ICDE 2019, Algorithm 2. On the grid: ``docs/theory/bounded-number-mechanisms.md``.
+    Privacy", ICDE 2019, Algorithm 2. On the grid:
+    ``research/docs/theory/bounded-number-mechanisms.md``.
 
     Examples
     --------
@@ -223,7 +224,8 @@ class HybridMechanism(BoundedNumbers):
     References
     ----------
     N. Wang et al., "Collecting and Analyzing Multidimensional Data with Local Differential
-    Privacy", ICDE 2019, Section III-C. On the grid: ``docs/theory/bounded-number-mechanisms.md``.
+    Privacy", ICDE 2019, Section III-C. On the grid:
+    ``research/docs/theory/bounded-number-mechanisms.md``.
 
     Examples
     --------

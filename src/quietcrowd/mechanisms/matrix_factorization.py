@@ -145,7 +145,7 @@ class MatrixFactorization(Mechanism):
     References
     ----------
     H. Sun et al., IEEE Big Data 2018, equations 9 and 10, Algorithm 2, Theorem 4. Which part of it
-    holds, and the repairs: ``docs/theory/sparse-answers.md``.
+    holds, and the repairs: ``research/docs/theory/sparse-answers.md``.
 
     Examples
     --------
@@ -314,7 +314,8 @@ class MatrixFactorization(Mechanism):
                 "protected at any epsilon, though the paper claims that it is",
                 *ABOUT_TASKS,
             ),
-            source="Sun et al., IEEE Big Data 2018, Theorem 4; docs/theory/sparse-answers.md",
+            source="Sun et al., IEEE Big Data 2018, Theorem 4; "
+            "research/docs/theory/sparse-answers.md",
         )
 
     def _row_loss(self, tasks: Tasks | None) -> float:

@@ -328,7 +328,7 @@ class Mechanism(ABC):
         """Return losses that are each exceeded with at most a given probability.
 
         They follow from `loss` and never exceed a pure loss. Each is about one alternative that is
-        fixed beforehand; see ``docs/theory/tail-bounds.md``.
+        fixed beforehand; see ``research/docs/theory/tail-bounds.md``.
 
         Parameters
         ----------

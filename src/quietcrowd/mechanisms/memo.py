@@ -13,7 +13,7 @@ before any answer, and is quickly destroyed.
 
 The numbers are as good as independent to anyone who cannot break SHAKE-256 with an unknown key.
 That is no weaker than fresh noise from the similar generator of the operating system. The effect of
-edits: ``docs/theory/memoisation.md``.
+edits: ``research/docs/theory/memoisation.md``.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ class Memo:
     random numbers. Labels then have exactly the mechanism's distribution. Numbers have it up to
     2^-182 in total variation, including the participation bit, so that a pure loss of epsilon
     becomes (epsilon, delta) with delta = (1 + e^epsilon) 2^-182 for each report, below 2^-180 at
-    epsilon = 1. Derivation: ``docs/theory/memoisation.md``.
+    epsilon = 1. Derivation: ``research/docs/theory/memoisation.md``.
 
     Attributes
     ----------

@@ -87,7 +87,7 @@ class OptimalMechanism(LabelMechanism):
     References
     ----------
     P. Kairouz, S. Oh and P. Viswanath, "Extremal Mechanisms for Local Differential Privacy", JMLR
-    17 (2016), Theorems 2 and 4. ``docs/theory/optimal-channel.md``.
+    17 (2016), Theorems 2 and 4. ``research/docs/theory/optimal-channel.md``.
 
     Examples
     --------
@@ -104,7 +104,8 @@ class OptimalMechanism(LabelMechanism):
 
     name: ClassVar[str] = "optimal"
     source: ClassVar[str] = (
-        "Kairouz, Oh and Viswanath, JMLR 17 (2016), Theorem 4; docs/theory/optimal-channel.md"
+        "Kairouz, Oh and Viswanath, JMLR 17 (2016), Theorem 4; "
+        "research/docs/theory/optimal-channel.md"
     )
     missing: None = field(default=None, validator=_check_missing)
     epsilon: float = field(converter=number, validator=check_epsilon)

@@ -4,7 +4,7 @@ If a table's worth is a sum over its columns, proportional to each and convex, s
 only staircase columns: a factor times 1 or ``exp(epsilon)`` (P. Kairouz, S. Oh and P. Viswanath,
 JMLR 17 (2016), Theorems 2 and 4). One of ``2**k - 2`` sets of answers has the larger weight, so the
 unknowns are a factor for each set, with k equations. The solution in floats is rounded to integers
-with a loss of at most epsilon. Derivation and checks: ``docs/theory/optimal-channel.md``.
+with a loss of at most epsilon. Derivation and checks: ``research/docs/theory/optimal-channel.md``.
 """
 
 import math

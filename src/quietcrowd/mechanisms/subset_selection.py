@@ -65,7 +65,7 @@ class SubsetSelection(TaskwiseMechanism):
     M. Ye, A. Barg, "Optimal Schemes for Discrete Distribution Estimation under Locally
     Differential Privacy", IEEE Transactions on Information Theory, 2018; S. Wang et al., "Mutual
     Information Optimally Local Private Discrete Distribution Estimation", 2016.
-    ``docs/theory/subset-selection.md``.
+    ``research/docs/theory/subset-selection.md``.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class SubsetSelection(TaskwiseMechanism):
     no_memo: ClassVar[None] = None
     freshness: ClassVar[str] = "randomised once, with fresh random words"
     source: ClassVar[str] = (
-        "Ye and Barg, IEEE Trans. Inf. Theory 2018; docs/theory/subset-selection.md"
+        "Ye and Barg, IEEE Trans. Inf. Theory 2018; research/docs/theory/subset-selection.md"
     )
 
     domain: FiniteDomain = field(converter=at_least_two_labels)

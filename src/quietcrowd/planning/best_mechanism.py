@@ -145,7 +145,7 @@ def best_mechanism(
 
     Suitable mechanisms protect answers but not participation, with independent noise for each
     answer. So the loss about one answer is at most `epsilon`, however many a worker gives. All
-    mechanisms see the same sampled crowds. See ``docs/best-mechanism.md``.
+    mechanisms see the same sampled crowds. See ``research/docs/best-mechanism.md``.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Expected errors of campaigns from simulated ones, smoothed over the theoretical error.
 
-Derivation: ``docs/theory/planning.md``.
+Derivation: ``research/docs/theory/planning.md``.
 """
 
 import math
@@ -38,7 +38,7 @@ def smooth(draws: Floats, theory: Sequence[float | None]) -> list[SmoothedCell]:
 
     `draws`, at [cell, draw], and `theory` are on the scale of the interval. With a None in
     `theory`, or fewer than six cells, nothing is moved. Cells farther from the curve than chance
-    explains are moved less (``docs/theory/planning.md``).
+    explains are moved less (``research/docs/theory/planning.md``).
     """
     cells, count = draws.shape
     known = [one for one in theory if one is not None]

@@ -109,7 +109,7 @@ def assumption_of_pilot(
     are then sampled from it, randomized like the pilot, and inferred again; each gives one of
     `worlds` distributions. Reports of labels may hide how accurate workers are. So crowds of all
     mean accuracies are simulated, and those that look as accurate as the pilot's are kept. See
-    ``docs/theory/planning.md``.
+    ``research/docs/theory/planning.md``.
 
     Reports disclose nothing about answers beyond themselves. Raises ParameterError if the pilot is
     neither answers nor reports, is empty, or `NoiseAware` cannot read its reports.

@@ -1,7 +1,7 @@
 """Theoretical error of a campaign, used only as a coordinate that orders campaigns.
 
 Labels use the Chernoff information of the composed channel, numbers the Fisher information of the
-composed distribution. Derivation and omissions: ``docs/theory/planning.md``.
+composed distribution. Derivation and omissions: ``research/docs/theory/planning.md``.
 """
 
 import math

@@ -2,7 +2,7 @@
 
 If a report has the distribution P under one row of answers and Q under another, its loss is
 ``ln(P / Q)``, distributed under P. A pair P, Q with the largest delta at every epsilon dominates
-all pairs, also in compositions. Derivation and checks: ``docs/theory/accounting.md``.
+all pairs, also in compositions. Derivation and checks: ``research/docs/theory/accounting.md``.
 """
 
 from __future__ import annotations

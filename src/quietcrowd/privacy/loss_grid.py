@@ -1,6 +1,6 @@
 """Composition of independent privacy losses by convolution on a grid.
 
-All rounding errs on the safe side. Derivation and checks: ``docs/theory/accounting.md``.
+All rounding errs on the safe side. Derivation and checks: ``research/docs/theory/accounting.md``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Proved bounds on the privacy loss of one report behind an honest shuffler.
 
 Only the number of reports by other honest workers counts, since these hide a report. Derivations of
-the exact, blanket and clones bounds: ``docs/theory/shuffling.md``.
+the exact, blanket and clones bounds: ``research/docs/theory/shuffling.md``.
 """
 
 import math

@@ -2,7 +2,7 @@
 
 A worker's answers move a vector of sums by ``sum_j s_j v_j``, with a public row ``v_j`` per task
 and ``s_j`` between -1 and 1. The 1-norm of this sum is largest if every ``s_j`` is 1 or -1; see
-``docs/theory/sparse-answers.md``.
+``research/docs/theory/sparse-answers.md``.
 """
 
 import math

@@ -4,7 +4,7 @@ They cover a worker's reports and one alternative that is fixed beforehand, anot
 pair (epsilon, delta) does not prove that a loss exceeds epsilon with a probability of at most
 delta; this may happen several times as often. A dominating pair bounds every delta, but no tail. So
 tails come from the distribution of the loss if all different rows share one, otherwise from the
-curve of deltas. ``docs/theory/tail-bounds.md``.
+curve of deltas. ``research/docs/theory/tail-bounds.md``.
 """
 
 from __future__ import annotations

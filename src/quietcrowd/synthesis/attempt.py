@@ -44,7 +44,7 @@ class Blur:
     Weights follow the density of `kernel` at grid points, `cells` (2 to 4,096) per bandwidth.
     Bucket a contains candidates with likelihoods between ``gamma**-(a+1)`` and ``gamma**-a`` of the
     largest; `gamma` is above 1. Source: Huai et al., IJCAI 2019, section 4.3;
-    ``docs/theory/pris-crowd.md``.
+    ``research/docs/theory/pris-crowd.md``.
     """
 
     kernel: Kernel = KERNELS["gaussian"]
@@ -106,7 +106,7 @@ class PrivacyTest:
     `k`, at least 1, includes the sampled claim. The noise is Laplace with scale ``1 / epsilon0``.
     `drop`, in [0, 1), is the probability of dropping any candidate before the test. Without it, no
     epsilon bounds what a failure reveals. Source: Huai et al., IJCAI 2019, Algorithm 1; for `drop`,
-    ``docs/theory/pris-crowd.md``.
+    ``research/docs/theory/pris-crowd.md``.
     """
 
     k: int = field(validator=whole_number(1, 10**6))

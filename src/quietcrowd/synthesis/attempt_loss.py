@@ -4,8 +4,8 @@ An attempt samples one of a task's claims by weight and blurs it to a candidate.
 candidate with a probability that increases with the number of claims in the candidate's bucket;
 otherwise it reports only the failure. Neighbors differ in the value of one claim. All distributions
 have integer weights, so that the loss is that of the code. Derivation:
-``docs/theory/pris-crowd.md``. Without the drop, the test is that of Bindschaedler et al., PVLDB
-2017.
+``research/docs/theory/pris-crowd.md``. Without the drop, the test is that of Bindschaedler et al.,
+PVLDB 2017.
 """
 
 import math

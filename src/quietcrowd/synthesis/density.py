@@ -116,7 +116,8 @@ class CrowdDensity:
     def printed_weights(self) -> npt.NDArray[np.float64]:
         """Combined weights as printed in the paper, which give outliers the largest weights.
 
-        They use sums of distances and Hampel's loss; see ``docs/theory/crowd-densities.md``.
+        They use sums of distances and Hampel's loss; see
+        ``research/docs/theory/crowd-densities.md``.
         """
         of_workers = self._worker_weights(per_claim=False)
         local = self._local_weights(printed=True)

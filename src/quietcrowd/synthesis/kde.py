@@ -2,7 +2,7 @@
 
 A density is a weighted mean of kernels at the claims of a task. The claims of task ``t`` are rows
 ``offsets[t]`` to ``offsets[t + 1] - 1``. Closed forms of the integrals:
-``docs/theory/crowd-densities.md``.
+``research/docs/theory/crowd-densities.md``.
 
 The rules derive bandwidths from claims and leak them, so a guarantee for a public bandwidth does
 not hold for theirs. Use them to explore claims, not for releases.

@@ -27,8 +27,8 @@ LOOP = ("none: a loop that ends when enough candidates pass reveals which candid
 SHARES = (0.5, 0.1, 0.01, 0.001)
 """Fractions of a probability at which (epsilon, delta) pairs are evaluated."""
 
-SOURCE = "docs/theory/pris-crowd.md"
-PRINTED = "Huai et al., IJCAI 2019, Theorem 2; docs/theory/pris-crowd.md"
+SOURCE = "research/docs/theory/pris-crowd.md"
+PRINTED = "Huai et al., IJCAI 2019, Theorem 2; research/docs/theory/pris-crowd.md"
 
 
 @frozen(kw_only=True)
@@ -162,8 +162,8 @@ def claimed_release_loss(
     for the weights c, with sum 1, of the n claims about a task, and any `threshold` t from 1 to k -
     1. Our text of the paper lacks some symbols. For equal weights, this form is Theorem 1 of
     Bindschaedler, Shokri and Gunter (PVLDB 2017), as the paper's Remark 1 states. It does not hold:
-    ``docs/theory/pris-crowd.md``. If the weights are learned from the claims, this pair reveals
-    information about them, too.
+    ``research/docs/theory/pris-crowd.md``. If the weights are learned from the claims, this pair
+    reveals information about them, too.
 
     Examples
     --------

@@ -73,7 +73,7 @@ class PrisCrowd(Parameters):
     References
     ----------
     M. Huai, D. Wang, C. Miao, J. Xu, A. Zhang, "Privacy-aware Synthesizing for Crowdsourced Data",
-    IJCAI 2019. ``docs/theory/pris-crowd.md`` describes what fails there and the repair.
+    IJCAI 2019. ``research/docs/theory/pris-crowd.md`` describes what fails there and the repair.
 
     Examples
     --------

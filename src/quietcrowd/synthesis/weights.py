@@ -143,9 +143,9 @@ def local_weights(
 
     psi is `hampel_psi` with the `quantiles` of the task's initial r as thresholds. `printed`
     replaces ``psi(r) / r`` by the loss, as in our text of the paper. This gives outliers the
-    largest weights, contrary to the paper's intention: ``docs/theory/crowd-densities.md``. Weights
-    are equal if a task has one or two claims, if its claims are equal, or if all weights would be
-    0.
+    largest weights, contrary to the paper's intention: ``research/docs/theory/crowd-densities.md``.
+    Weights are equal if a task has one or two claims, if its claims are equal, or if all weights
+    would be 0.
     """
     check_whole("max_iter", max_iter, 1)
     check_real("tol", tol, 0)

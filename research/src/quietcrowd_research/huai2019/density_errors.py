@@ -1,6 +1,6 @@
 """How far apart the densities of two sets of claims are, and how far they can be.
 
-Derivations: ``docs/theory/crowd-densities.md``.
+Derivations: ``research/docs/theory/crowd-densities.md``.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def sise(errors: npt.ArrayLike) -> float:
 
     References
     ----------
-    Huai et al., IJCAI 2019, Table 2; ``docs/theory/crowd-densities.md``.
+    Huai et al., IJCAI 2019, Table 2; ``research/docs/theory/crowd-densities.md``.
     """
     return float(np.sqrt(_checked_errors(errors)).sum())
 
@@ -184,7 +184,7 @@ def theorem_1_bound(
     References
     ----------
     The statement is of the kind of Theorem 1 of Huai et al., IJCAI 2019; the bound is derived in
-    ``docs/theory/crowd-densities.md``.
+    ``research/docs/theory/crowd-densities.md``.
 
     Examples
     --------

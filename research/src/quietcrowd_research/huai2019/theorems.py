@@ -1,6 +1,7 @@
 """Theorems 1 and 2 of Huai et al., IJCAI 2019, as claimed, on a drawn crowd.
 
-Neither holds as stated: ``docs/theory/crowd-densities.md`` and ``docs/theory/pris-crowd.md``.
+Neither holds as stated: ``research/docs/theory/crowd-densities.md`` and
+``research/docs/theory/pris-crowd.md``.
 """
 
 from __future__ import annotations

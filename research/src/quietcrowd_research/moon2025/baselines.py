@@ -87,7 +87,7 @@ def normal_laplace_cdf(
     References
     ----------
     The integral of ``f - b^2 f'' = phi``, the density's equation in
-    ``docs/theory/normal-laplace.md``, is ``F = Phi + b^2 f'``.
+    ``research/docs/theory/normal-laplace.md``, is ``F = Phi + b^2 f'``.
 
     Examples
     --------

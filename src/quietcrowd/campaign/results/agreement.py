@@ -85,7 +85,7 @@ def judge_crowd(rows: ReportRows) -> CrowdJudgement:
     ``-r / (q - r)``. The expectation is 1 for the answer and 0 for other labels. Workers randomize
     independently, so products of two reports estimate pairs of answers without bias. If "no answer"
     is reported too, only pairs of answers count. For sets, q and r are the probabilities that a set
-    contains the answer or a given other label; see ``docs/theory/subset-selection.md``.
+    contains the answer or a given other label; see ``research/docs/theory/subset-selection.md``.
 
     For numbers, ``T - W`` contains no noise, and T contains the noise variance of the channel. That
     is an average over workers' noise levels. If a crowd sampled more or less noise, T remains

@@ -1,7 +1,8 @@
 """Accuracy of each worker, with an interval, estimated in the same way for every label method.
 
 Each report is compared with all other reports about its task, and the distribution of accuracies
-in the crowd is learned from all workers. Derivation and checks: ``docs/theory/workers-quality.md``.
+in the crowd is learned from all workers. Derivation and checks:
+``research/docs/theory/workers-quality.md``.
 """
 
 import math

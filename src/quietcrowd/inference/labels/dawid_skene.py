@@ -150,7 +150,7 @@ class DawidSkene(CategoricalMethod):
     References
     ----------
     A. P. Dawid and A. M. Skene, Applied Statistics 28 (1979), 20-28. Derivation, priors and the
-    differences from crowd-kit: ``docs/theory/dawid-skene.md``.
+    differences from crowd-kit: ``research/docs/theory/dawid-skene.md``.
 
     Examples
     --------

@@ -39,7 +39,7 @@ def worker_flags(
 
     `counts` are expected reports at [worker, report, truth], in units of `unit`; `constancy` the
     probability that a worker always gives one label; and `accuracy` its posterior median by
-    `accuracies`, NaN if unknown. See ``docs/theory/workers-quality.md``.
+    `accuracies`, NaN if unknown. See ``research/docs/theory/workers-quality.md``.
     """
     flags = honest_flags(accuracies.summary.labels, constancy, accuracy, accuracies.worth)
     if reports.labels < 2:

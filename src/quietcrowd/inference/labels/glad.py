@@ -211,7 +211,7 @@ class GLAD(CategoricalMethod):
     ----------
     J. Whitehill et al., NIPS 2009; the bound is that of T. S. Jaakkola and M. I. Jordan, Statistics
     and Computing 10 (2000), 25-37. Derivation and the differences from crowd-kit:
-    ``docs/theory/glad.md``.
+    ``research/docs/theory/glad.md``.
 
     Examples
     --------

@@ -62,7 +62,7 @@ _LARGEST_LOG = 64.0
 
 @frozen(kw_only=True, eq=False, slots=False)
 class LabelModel(CrowdModel[CrowdState, CrowdTally]):
-    """`NoiseAware` bound to labels: ``docs/theory/noise-aware-labels.md``.
+    """`NoiseAware` bound to labels: ``research/docs/theory/noise-aware-labels.md``.
 
     Members of the `groups` do not vote; the messages of their `sources` do, and they teach nothing
     about the crowd. `task_priors`, at [task, label], are log-priors of the truths if they follow

@@ -1,7 +1,7 @@
 """Distributions of the reports of each worker: its channel, and how often it answers.
 
 Kernels compare each report with the posterior from all other reports:
-``docs/theory/workers-quality.md``.
+``research/docs/theory/workers-quality.md``.
 """
 
 import math

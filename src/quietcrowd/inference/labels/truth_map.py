@@ -1,4 +1,4 @@
-"""From the apparent truth, on which workers agree, to the truth: docs/theory/shared-errors.md."""
+"""From the apparent truth to the truth: ``research/docs/theory/shared-errors.md``."""
 
 import math
 from typing import Any, Self

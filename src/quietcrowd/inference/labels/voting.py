@@ -240,7 +240,7 @@ class WeightedVote(CategoricalMethod):
     References
     ----------
     Y. Li et al., KDD 2018, equations 2 and 3, with the weight of its section 6.2.1, the log-odds
-    of the accuracy. More labels and the smoothing: ``docs/theory/weighted-vote.md``.
+    of the accuracy. More labels and the smoothing: ``research/docs/theory/weighted-vote.md``.
 
     Examples
     --------

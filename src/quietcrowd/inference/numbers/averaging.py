@@ -161,7 +161,8 @@ class WeightedMean(NumericMethod):
     References
     ----------
     H. Sun et al., IEEE Big Data 2018, equations 1 and 2, Algorithm 1. Floor and descent:
-    ``docs/theory/sparse-answers.md``; smoothing: ``docs/theory/truth-discovery.md``.
+    ``research/docs/theory/sparse-answers.md``; smoothing:
+    ``research/docs/theory/truth-discovery.md``.
 
     Examples
     --------

@@ -6,7 +6,7 @@ may be beyond the range. So the distribution depends only on the distances from 
 
 The table has one part per kind of edges, at quarters of a bin. Two reports, the ends, have a
 distribution for each bin. The unit of length is a bin, except in `ErrorDistributions`. Derivation:
-``docs/theory/bounded-number-mechanisms.md``.
+``research/docs/theory/bounded-number-mechanisms.md``.
 """
 
 import math

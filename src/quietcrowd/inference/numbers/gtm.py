@@ -215,7 +215,7 @@ class GTM(NumericMethod):
     References
     ----------
     B. Zhao and J. Han, "A probabilistic model for estimating real-valued truth from conflicting
-    sources", QDB 2012. ``docs/theory/truth-discovery.md``.
+    sources", QDB 2012. ``research/docs/theory/truth-discovery.md``.
 
     Examples
     --------

@@ -275,7 +275,8 @@ class CRH(LossMethod):
     References
     ----------
     Q. Li et al., "Resolving conflicts in heterogeneous data by truth discovery and source
-    reliability estimation", SIGMOD 2014, equations 1 to 5. ``docs/theory/truth-discovery.md``.
+    reliability estimation", SIGMOD 2014, equations 1 to 5.
+    ``research/docs/theory/truth-discovery.md``.
 
     Examples
     --------
@@ -346,7 +347,7 @@ class CATD(LossMethod):
     References
     ----------
     Q. Li et al., "A confidence-aware approach for truth discovery on long-tail data", VLDB 2014,
-    equation 6. ``docs/theory/truth-discovery.md``.
+    equation 6. ``research/docs/theory/truth-discovery.md``.
 
     Examples
     --------

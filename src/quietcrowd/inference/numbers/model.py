@@ -255,7 +255,7 @@ def log_share_weights(
     """Return minus the logarithm of each worker's fraction of all losses, or of the largest.
 
     These weights minimize the sum of weights times losses if the sum of ``exp(-weight)`` is 1;
-    ``docs/theory/truth-discovery.md``. All are 1 without losses.
+    ``research/docs/theory/truth-discovery.md``. All are 1 without losses.
     """
     total = integer_sums.exact_sum(losses, len(losses))
     if total == 0:

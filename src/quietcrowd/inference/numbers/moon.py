@@ -377,7 +377,7 @@ class MOON(NumericMethod):
     ----------
     "Mixture Distribution-Based Truth Discovery Algorithm under Local Differential Privacy", Journal
     of Electronics & Information Technology 2025, doi:10.11999/JEIT240936 (abstract and pseudocode).
-    Its equations 18 and 24, and the solver "em": ``docs/theory/moon.md``.
+    Its equations 18 and 24, and the solver "em": ``research/docs/theory/moon.md``.
 
     Examples
     --------

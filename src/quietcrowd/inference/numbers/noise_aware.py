@@ -72,8 +72,8 @@ class NumberModel(BinModel, LearningModel[Any, NumberState, NumberTally]):
     others confirm it: given the reports of others, the worker's sigma is not larger with a
     probability of .8.
 
-    Derivation: ``docs/theory/noise-aware-numbers.md`` and
-    ``docs/theory/bounded-number-mechanisms.md``.
+    Derivation: ``research/docs/theory/noise-aware-numbers.md`` and
+    ``research/docs/theory/bounded-number-mechanisms.md``.
     """
 
     def check_size(self) -> None:

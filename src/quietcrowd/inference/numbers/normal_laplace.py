@@ -70,7 +70,7 @@ class NormalLaplace:
     broadcast shape of error, sigma and scale; without dimensions, they are NumPy scalars. Raises
     ParameterError if sigma or scale is negative, infinite or NaN, or if both are 0. It is also
     raised if an error is not a number, or the shapes do not fit. Derivation:
-    ``docs/theory/normal-laplace.md``.
+    ``research/docs/theory/normal-laplace.md``.
 
     Examples
     --------

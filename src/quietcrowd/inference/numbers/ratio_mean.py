@@ -229,7 +229,7 @@ class RatioMean(NumericMethod):
 
     References
     ----------
-    ``docs/theory/sparse-answers.md``.
+    ``research/docs/theory/sparse-answers.md``.
 
     Examples
     --------

@@ -32,7 +32,7 @@ MOST_SCALE = 1.0
 """Largest scale of the noise at which the model includes clipping.
 
 Beyond it, the model with clipping is more accurate, but the estimates were not:
-``docs/theory/noise-aware-numbers.md``.
+``research/docs/theory/noise-aware-numbers.md``.
 """
 
 POINTS = 6

@@ -1,4 +1,4 @@
-"""From apparent numbers, on which reports agree, to truths: docs/theory/noise-aware-numbers.md."""
+"""From apparent numbers to truths: ``research/docs/theory/noise-aware-numbers.md``."""
 
 import math
 from typing import Any, Self

@@ -35,7 +35,8 @@ class BradleyTerry:
     A worker prefers the left item with probability ``1 / (1 + exp(s_right - s_left))`` (Bradley and
     Terry, 1952), and the device randomizes that preference. The scores ``s`` maximize the
     likelihood of the reports under the mechanism, times a normal prior. The prior keeps the scores
-    of items that won every comparison finite. Derivation: ``docs/theory/paired-comparisons.md``.
+    of items that won every comparison finite. Derivation:
+    ``research/docs/theory/paired-comparisons.md``.
 
     Parameters
     ----------

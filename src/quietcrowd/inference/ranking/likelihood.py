@@ -2,7 +2,7 @@
 
 The worker prefers the left item with probability ``sigma(s_left - s_right)``. The objective is the
 log-likelihood of the reports plus the log density of a normal prior on the scores. Derivation:
-``docs/theory/paired-comparisons.md``.
+``research/docs/theory/paired-comparisons.md``.
 """
 
 from typing import Any, TypeAlias

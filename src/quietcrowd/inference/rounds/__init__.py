@@ -1,1 +1,1 @@
-"""Truths that follow time: docs/theory/rounds.md."""
+"""Truths that follow time: research/docs/theory/rounds.md."""

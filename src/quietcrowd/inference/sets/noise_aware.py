@@ -41,7 +41,7 @@ _LARGEST_LOG = 32.0
 
 @frozen(kw_only=True, eq=False, slots=False)
 class SetModel(CrowdModel[SetState, SetTally]):
-    """`NoiseAware` bound to sets of labels: ``docs/theory/subset-selection.md``."""
+    """`NoiseAware` bound to sets of labels: ``research/docs/theory/subset-selection.md``."""
 
     @cached_property
     def distribution(self) -> SetDistribution:

@@ -12,7 +12,7 @@ built. It is the sum of three parts:
 
 The window without ends is the piecewise mechanism, the ends without a window are Duchi's. The mean
 of a report is linear in the answer, so the reports can be scaled to be unbiased. Derivation:
-``docs/theory/bounded-number-mechanisms.md``.
+``research/docs/theory/bounded-number-mechanisms.md``.
 """
 
 import math

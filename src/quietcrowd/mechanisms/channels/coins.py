@@ -3,7 +3,7 @@
 A coin of chance p shows heads if a uniform number, read from 32-bit words as its binary digits, is
 less than p. The first word is compared with the first 32 digits of p. Only if they are equal, once
 in 2^32 throws, is the next word compared with the next 32 digits, and so on. No chance is rounded.
-The web page's code does the same, word by word: ``docs/theory/exact-noise.md``.
+The web page's code does the same, word by word: ``research/docs/theory/exact-noise.md``.
 """
 
 from collections.abc import Callable

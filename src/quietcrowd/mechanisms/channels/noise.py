@@ -8,7 +8,7 @@ rounding of floats would reveal answers (Mironov, CCS 2012).
 numbers. Their binary digits are independent, and digit i is 1 with probability
 ``1 / (1 + exp(2**i / scale))``. Each digit takes one comparison of a 256-bit word with a public
 threshold. So the numbers of steps and bytes do not depend on the noise, unlike those of a rejection
-sampler. Derivation and error: ``docs/theory/memoisation.md``.
+sampler. Derivation and error: ``research/docs/theory/memoisation.md``.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class DiscreteLaplace(Noise):
 
     `scale` is in steps, as the exact rational number that the float is. For the distribution see C.
     Canonne, G. Kamath, T. Steinke, "The Discrete Gaussian for Differential Privacy", NeurIPS 2020,
-    and for the sampler ``docs/theory/exact-noise.md``.
+    and for the sampler ``research/docs/theory/exact-noise.md``.
 
     Examples
     --------

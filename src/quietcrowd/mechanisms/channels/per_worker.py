@@ -8,7 +8,7 @@ shapes has, up to a factor, the distribution function
     G(x) = sum over j of (-1)^j C(beta - 1, j) x^(alpha + j) T^(beta - 1 - j) / (alpha + j)
 
 at ``x = others w``. Multiplied by the least common multiple of all alpha + j it is an integer, so
-quantiles are exact and the same on every computer (``docs/theory/two-layer.md``).
+quantiles are exact and the same on every computer (``research/docs/theory/two-layer.md``).
 """
 
 from __future__ import annotations

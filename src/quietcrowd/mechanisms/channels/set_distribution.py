@@ -1,7 +1,7 @@
 """Distribution of a set of labels that contains the answer more often than other labels.
 
 Every set of d of k labels that contains the answer has one integer weight, every other set another.
-Derivation and checks: ``docs/theory/subset-selection.md``.
+Derivation and checks: ``research/docs/theory/subset-selection.md``.
 """
 
 from __future__ import annotations

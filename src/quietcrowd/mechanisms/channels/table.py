@@ -2,7 +2,7 @@
 
 The weights of each answer sum to 2^32 and one uniform 32-bit word draws a report, so the
 probability is exactly ``weight / 2**32``. The privacy loss is ln of the largest ratio of two
-weights in a column. Derivation and checks: ``docs/theory/finite-channels.md``.
+weights in a column. Derivation and checks: ``research/docs/theory/finite-channels.md``.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 With a weight ``w``, uniform on ``low .. high``, each of n answers is kept with weight
 ``K = T - (k - 1) w`` out of ``T = 2**32``, and each other label has weight ``w``. A row of reports
-with c agreements has probability ``L(c) = E[K^c w^(n-c)] / T^n``. ``docs/theory/two-layer.md``.
+with c agreements has probability ``L(c) = E[K^c w^(n-c)] / T^n``.
+``research/docs/theory/two-layer.md``.
 """
 
 import math

@@ -1,7 +1,7 @@
 """Distribution of the loss about all answers of a worker, if one drawn weight serves them.
 
 All pairs of rows that differ in d places have one distribution of the loss, the same in both
-directions. ``docs/theory/two-layer.md``.
+directions. ``research/docs/theory/two-layer.md``.
 """
 
 import math

@@ -3,8 +3,8 @@
 A worker draws the weight ``w`` of each other value and keeps the true one with weight
 ``K = T - others w`` out of T. With NULL as one of the values, a second, independent draw serves all
 tasks without an answer; then ``w <= K``. Guarantees use the closed forms; `SharedWeight` enumerates
-rows independently, as a check. ``docs/theory/sparse-answers.md``; ``docs/theory/two-layer.md`` for
-weights above K.
+rows independently, as a check. ``research/docs/theory/sparse-answers.md``;
+``research/docs/theory/two-layer.md`` for weights above K.
 """
 
 from __future__ import annotations

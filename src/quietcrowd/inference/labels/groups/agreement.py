@@ -1,6 +1,6 @@
 """Agreement within a set of workers beyond that which the truths explain.
 
-``docs/theory/groups-of-workers.md`` derives the statistic.
+``research/docs/theory/groups-of-workers.md`` derives the statistic.
 """
 
 from functools import cached_property

@@ -169,7 +169,7 @@ def _is_group(halves: tuple[Excess, Excess], whole: Excess, named: Mask) -> bool
 
     Each of `halves` is measured on the tasks that did not choose its members; on the others, and on
     the `whole`, their agreement would be too large. Known truths decide first. Reports alone cannot
-    always decide: ``docs/theory/groups-of-workers.md``.
+    always decide: ``research/docs/theory/groups-of-workers.md``.
     """
     sizes = [(one.within, one.rest_within, one.explained, one.share) for one in halves]
     within, rest, explained, share = np.mean(sizes, axis=0)

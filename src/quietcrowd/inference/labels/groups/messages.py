@@ -1,6 +1,6 @@
 """Likelihood of a group: its members follow one source, and the source answers each task.
 
-``docs/theory/groups-of-workers.md`` derives the messages.
+``research/docs/theory/groups-of-workers.md`` derives the messages.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 // Privacy loss of a worker, over all campaigns of this origin.
 //
 // Losses are added as the decimals that they print as: three times 0.1 is 0.3, as a worker expects.
-// docs/theory/budgets.md proves that no more is lost.
+// research/docs/theory/budgets.md proves that no more is lost.
 
 import { exactLoss, guaranteeOf } from "../channels/index.js";
 import { decimalOf, decimalUp, isNoMore, ratioOf, sumOf } from "../channels/rational.js";

@@ -1,6 +1,6 @@
-"""Write the tables of accuracy in ``docs/results.md`` from ``docs/truth-under-noise.md``.
+"""Write the tables of accuracy in ``index.md`` from ``truth-under-noise.md``.
 
-``python docs/draw_accuracy.py`` copies numbers. A test fails if it was not run after a new
+``python research/docs/draw_accuracy.py`` copies numbers. A test fails if it was not run after a new
 measurement.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-PAGE = Path(__file__).parent / "results.md"
+PAGE = Path(__file__).parent / "index.md"
 MEASURED = Path(__file__).parent / "truth-under-noise.md"
 TABLES = re.compile(r"^\| labels: error rate .*?\n\n(?=[^|])", re.MULTILINE | re.DOTALL)
 
