@@ -190,7 +190,7 @@ class Play:
         if len(people) >= self.at_least:
             heard = [at for at in range(before + 1, number + 1) if self.senders(at)]
             self.shown.append(heard[-1])
-        self.running.app.state.retention.look()
+        self.running.look()
 
     def senders(self, number: int) -> list[int]:
         return [

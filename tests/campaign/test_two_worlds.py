@@ -25,7 +25,7 @@ from tests.nightly import by_day, nightly
 
 import quietcrowd as qc
 from quietcrowd.campaign.server import incoming
-from quietcrowd.campaign.store import allotments, choices
+from quietcrowd.campaign.store import allotments
 from quietcrowd.campaign.terms.tokens import new_token
 from quietcrowd.mechanisms.randomized_response import RandomizedAmong
 
@@ -261,12 +261,8 @@ def after_a_replacement(one: World, successor: Person, other: Person) -> list:
     "act", by_day(["leaves"], [act for act in ACTS if act != "leaves when shown"])
 )
 def test_nor_does_a_replaced_link_tell_by_its_tasks(tmp_path, monkeypatch, act, members):
-    """Each worker is asked one of two questions, drawn without chance: the same in both worlds.
-
-    So is the slot, of which there are two, if no worker has used the link.
-    """
+    """Each worker is asked one of two questions, drawn without chance: the same in both worlds."""
     monkeypatch.setattr(allotments, "randbelow", lambda _: 0)
-    monkeypatch.setattr(choices, "randbelow", lambda _: 1)
     given = {"answers_per_participant": 1, "allotment": "random", **members}
     told = past(tmp_path / "past", "invite", LEAST, **given)
     people = Person(), Person()

@@ -135,7 +135,7 @@ def _play(server: Running, folder: Path, join_mode: str, at_least: int, members:
         chosen = {"choice": place % 2, "slot": at} if in_rounds else {}
         if in_rounds:
             server.clock.to(at)
-            server.app.state.retention.look()
+            server.look()
         device = evolve(
             desk.guest(campaign),
             credential=person.credential,

@@ -104,6 +104,7 @@ function withRandom(words, act) {
 
 let devices = new Map();
 let moment = Date.now();
+let slot = null;
 
 async function device(campaign) {
   if (!devices.has(campaign)) {
@@ -142,8 +143,21 @@ const STEPS = {
     await (await device(campaign)).setBudget(budget);
     return null;
   },
+  draw_slot: (number) => {
+    slot = number;
+    return null;
+  },
   join: async (campaign) => {
-    await (await device(campaign)).join();
+    const [one, real] = [await device(campaign), crypto.getRandomValues];
+    if (slot !== null) {
+      crypto.getRandomValues = (array) =>
+        array instanceof Uint32Array ? (array.set([slot, 0]), array) : real.call(crypto, array);
+    }
+    try {
+      await one.join();
+    } finally {
+      crypto.getRandomValues = real;
+    }
     return null;
   },
   answer: async (campaign, answers) => {

@@ -84,7 +84,7 @@ class Play:
     receipt : callable, optional
         What the server makes of a receipt.
     bound : dict
-        What the server binds a worker to: choice, slot, spent rounds.
+        What the server binds a worker to: choice, spent rounds; or another slot.
     rounds : list of int
         Round of each different request with reports; None without rounds.
     """
@@ -149,8 +149,8 @@ def late(number):
 OF_ROUNDS = {
     "rounds of one slot": Play(
         campaigns=(IN_ROUNDS,),
-        bound={"slot": 2},
         steps=[
+            ("draw_slot", 2, None),
             within(0),
             ("join", CAMPAIGN, None),
             ("next_round", CAMPAIGN, 2),
@@ -216,8 +216,8 @@ OF_ROUNDS = {
     ),
     "rounds, sent in the grace": Play(
         campaigns=(IN_ROUNDS,),
-        bound={"slot": 2},
         steps=[
+            ("draw_slot", 2, None),
             within(2),
             ("join", CAMPAIGN, None),
             ("commit", CAMPAIGN, BOTH, None),
@@ -230,8 +230,8 @@ OF_ROUNDS = {
     ),
     "rounds, late": Play(
         campaigns=(IN_ROUNDS,),
-        bound={"slot": 2},
         steps=[
+            ("draw_slot", 2, None),
             within(2),
             ("join", CAMPAIGN, None),
             ("commit", CAMPAIGN, BOTH, None),
@@ -248,10 +248,11 @@ OF_ROUNDS = {
         uploads=[2],
         rounds=[9],
     ),
-    "a slot and spent rounds of the invite": Play(
+    "rounds that are over for a replaced invite": Play(
         campaigns=(IN_ROUNDS,),
-        bound={"slot": 3, "rounds": [3]},
+        bound={"rounds": [3]},
         steps=[
+            ("draw_slot", 3, None),
             within(3),
             ("join", CAMPAIGN, None),
             ("next_round", CAMPAIGN, 10),
@@ -266,9 +267,15 @@ OF_ROUNDS = {
         f"a binding that is none: {bound}": Play(
             campaigns=(IN_ROUNDS,),
             bound=bound,
-            steps=[within(2), ("join", CAMPAIGN, REFUSED), ("answer", CAMPAIGN, BOTH, REFUSED)],
+            steps=[
+                ("draw_slot", 1, None),
+                *(within(2), ("join", CAMPAIGN, REFUSED), ("answer", CAMPAIGN, BOTH, REFUSED)),
+            ],
         )
-        for bound in ({"slot": 7}, {"slot": None}, {"choice": 0}, {"rounds": [1.5]}, {"rounds": 7})
+        for bound in (
+            *({"slot": 2}, {"slot": 7}, {"slot": None}, {"slot": True}, {"choice": 0}),
+            *({"rounds": [1.5]}, {"rounds": 7}),
+        )
     },
     "a choice": Play(
         campaigns=(WITH_MENU,),

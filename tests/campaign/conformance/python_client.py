@@ -11,6 +11,7 @@ import httpx
 import numpy as np
 from attrs import Factory, define
 
+from quietcrowd.campaign.device import folder
 from quietcrowd.campaign.device.checked_terms import Terms, read_allotment, read_tasks
 from quietcrowd.campaign.device.client import Client
 from quietcrowd.campaign.device.draw import Draw
@@ -133,6 +134,7 @@ class PythonDevice:
     budget: float | None = None
     clients: dict = Factory(dict)
     moment: float = 0.0
+    slot: int | None = None
 
     def client(self, campaign):
         if campaign not in self.clients:
@@ -181,8 +183,14 @@ class PythonDevice:
         self.budget = budget
         self.reload()
 
+    def draw_slot(self, slot):
+        """Let the next device have a slot."""
+        self.slot = slot
+
     def join(self, campaign):
-        self.client(campaign).join()
+        drawn = folder.draw_slot if self.slot is None else lambda _: self.slot
+        with patch("quietcrowd.campaign.device.folder.draw_slot", drawn):
+            self.client(campaign).join()
         _ = self.client(campaign).tasks
 
     def answer(self, campaign, answers):

@@ -30,7 +30,7 @@ class Server:
     allot : callable, optional
         Says which tasks are handed out instead, of all ids, each time that they are asked for.
     bound : dict
-        What a worker is bound to, whatever they ask for: choice, slot, spent rounds.
+        What a worker is bound to, whatever they ask for: choice, spent rounds; or another slot.
     """
 
     campaigns: list

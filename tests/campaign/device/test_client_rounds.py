@@ -228,26 +228,30 @@ def test_a_device_without_its_files_does_not_answer_again(tmp_path, clock):
         client.answer(ANSWERS)
 
 
-def test_a_replaced_invite_binds_its_slot_and_spent_rounds(tmp_path, clock):
+def test_rounds_are_over_for_who_replaces_another(tmp_path, clock):
     fake = in_rounds()
-    fake.bound = {"slot": 3, "rounds": [3]}
+    fake.bound = {"rounds": [SLOT]}
     client = device(tmp_path, fake, clock)
-    clock.enter(3)
+    clock.enter(SLOT)
     client.join()
     assert client.round is None
-    assert client.next_round == 10
-    clock.enter(SLOT)
-    assert client.round is None
-    clock.enter(10)
+    assert client.next_round == SLOT + 7
+    clock.enter(SLOT + 7)
     assert client.answer(ANSWERS).accepted == 2
 
 
-@pytest.mark.parametrize("bound", [{"slot": 7}, {"slot": None}, {"slot": True}, {"rounds": ["1"]}])
-def test_what_binds_no_worker_is_refused(tmp_path, clock, bound):
+@pytest.mark.parametrize(
+    "bound", [{"slot": 3}, {"slot": 7}, {"slot": None}, {"slot": True}, {"rounds": ["1"]}]
+)
+def test_no_server_sets_the_slot(tmp_path, monkeypatch, bound):
+    """Who knows in which rounds a person answers knows which pseudonyms are possible."""
+    monkeypatch.setattr("quietcrowd.campaign.device.folder.draw_slot", lambda _: 1)
     fake = in_rounds()
     fake.bound = bound
-    with pytest.raises(CampaignError, match="no valid choice or slot"):
-        device(tmp_path, fake, clock).join()
+    client = device(tmp_path, fake, Clock())
+    with pytest.raises(CampaignError, match="no valid choice, or another slot"):
+        client.join()
+    assert not client.joined
 
 
 def test_a_slot_stays(tmp_path, clock):
@@ -255,7 +259,7 @@ def test_a_slot_stays(tmp_path, clock):
     client = device(tmp_path, fake, clock)
     client.join()
     fake.bound = {"slot": 3}
-    with pytest.raises(CampaignError, match="not the one that this device has"):
+    with pytest.raises(CampaignError, match="another slot than this device sampled"):
         client.join()
 
 

@@ -1,18 +1,28 @@
 """Menus and rounds at the server: who may send what, and when it is shown."""
 
+from itertools import pairwise, product
+from types import SimpleNamespace
+
 import pytest
-from tests.campaign.clocks import HOUR, ROUNDS, Clock
+from tests.campaign.clocks import DAY, FIRST, HOUR, ROUNDS, Clock
 from tests.campaign.people import YES_NO, Running, check_problem, new_desk
 from tests.campaign.promises import PROMISES
 
 from quietcrowd.campaign.results.inference_process import Inferrer
 from quietcrowd.campaign.server.settings import Settings
+from quietcrowd.campaign.server.writer import RetentionKeeper
 from quietcrowd.campaign.store import choices
+from quietcrowd.campaign.terms.canonical import canonical_json
+from quietcrowd.campaign.terms.rounds import Rounds
 
 MENU = [
     {"total_epsilon": 8.0, "share": 0.3},
     {"total_epsilon": 1.0, "share": 0.7},
 ]
+
+
+TERMS = {**ROUNDS, "cap": ROUNDS["count"], "division": "crowd", "facts": "fresh"}
+"""Rounds as a configuration has them, without window and step."""
 
 
 @pytest.fixture
@@ -142,7 +152,7 @@ def shown(desk, one):
 
 
 def keep(desk):
-    desk.server.app.state.retention.look()
+    desk.server.look()
 
 
 def test_rounds_are_shown_once_they_are_over_and_enough_reported(desk, clock):
@@ -191,6 +201,44 @@ def test_a_campaign_closes_after_its_last_round(desk, clock):
     assert shown(desk, one) == (5, 2, 8)
 
 
+def test_one_wrong_reading_of_the_clock_closes_and_shows_nothing(desk, clock):
+    """Before, a look three days ahead closed a campaign of hourly rounds, and held the clock."""
+    hourly = {**ROUNDS, "length": HOUR, "grace": 600, "count": 24}
+    one, keeper = rounds(desk, rounds=hourly), desk.server.app.state.retention
+    keeper.close()  # its thread: the looks of this test are all there are
+    people = [joined(desk, one, choice=0, slot=0) for _ in range(2)]
+    for number in range(2):
+        right = clock.now = FIRST + number * HOUR + 60
+        for worker in people:
+            send(worker, number)[0].raise_for_status()
+        for wrong in (3 * DAY, 0, -3 * DAY, 0):
+            clock.now = right + wrong
+            keeper.look()
+            clock.now = right
+            document = desk.client.get(f"/campaigns/{one}").json()
+            assert (document["state"], document["shown_round"]) == (
+                "open",
+                number - 1 if number else None,
+            )
+            assert not desk.server.service.read_clock().held
+        clock.now = FIRST + (number + 1) * HOUR + 601
+        desk.server.look()
+        assert shown(desk, one)[0] == number
+
+
+def test_the_first_reading_after_a_start_closes_nothing(desk, clock):
+    one = rounds(desk)
+    clock.to(6)
+    service = desk.server.service
+    keeper = RetentionKeeper(
+        database=service.database, departures=service.departures, clock=clock, changed=print
+    )
+    keeper.close()  # after one look
+    assert desk.client.get(f"/campaigns/{one}").json()["state"] == "open"
+    keeper.look()
+    assert desk.client.get(f"/campaigns/{one}").json()["state"] == "closed"
+
+
 PAST = {**ROUNDS, "first": "2026-11-29T23:59:00Z"}
 
 
@@ -222,27 +270,69 @@ def test_the_terms_of_a_menu_are_those_of_all_levels(desk):
         assert len(first) < len(lines) < len(first) + len(second)
 
 
+def replaced(desk, one, invite):
+    url = f"/campaigns/{one}/invites/replace"
+    [new] = desk.client.post(url, json={"invite": invite}).raise_for_status().json()["invites"]
+    return new
+
+
+SPLIT = {**ROUNDS, "window": 2, "step": 2}
+
+
 @pytest.mark.grid
 @pytest.mark.parametrize("used", [True, False])
-def test_who_replaces_another_keeps_the_slot_and_begins_with_a_later_round(
-    desk, clock, monkeypatch, used
-):
-    monkeypatch.setattr(choices, "randbelow", lambda _: 1)
-    one = rounds(desk, rounds={**ROUNDS, "window": 2, "step": 2}, join_mode="invite")
+def test_who_replaces_another_begins_a_step_later(desk, clock, used):
+    """Whatever the slots, no window has two reports, and the record tells nothing of the other."""
+    one = rounds(desk, rounds=SPLIT, join_mode="invite")
     [invite] = desk.invite(one)
     clock.to(1)
     if used:
         first = joined(desk, one, invite=invite, choice=1, slot=1)
         send(first, 1)[0].raise_for_status()
-    url = f"/campaigns/{one}/invites/replace"
-    [new] = desk.client.post(url, json={"invite": invite}).raise_for_status().json()["invites"]
-    worker = joined(desk, one, invite=new, choice=0, slot=0)
-    assert desk.join(worker, new, choice=0, slot=0).status_code == 200
+    worker = joined(desk, one, invite=replaced(desk, one, invite), choice=0, slot=0)
     record = me(worker)
-    assert [record[name] for name in ("choice", "slot", "after", "rounds")] == [0, 1, 1, [1]]
-    check_problem(send(worker, 1)[0], 409, "round-not-open")
-    clock.to(3)
-    assert send(worker, 3)[0].json()["accepted"] == 2
+    assert [record[name] for name in ("choice", "slot", "after", "rounds")] == [0, 0, 2, [0, 2]]
+    clock.to(2)
+    check_problem(send(worker, 2)[0], 409, "round-not-open")
+    clock.to(4)
+    assert send(worker, 4)[0].json()["accepted"] == 2
+
+
+def test_a_requester_neither_sets_nor_sees_the_slot_of_a_link(desk, clock):
+    """Each new link is tried before its worker joins, as if to find one in the wanted rounds."""
+    one = rounds(desk, rounds=SPLIT, join_mode="invite")
+    [link] = desk.invite(one)
+    for number in (-1, 0, 1):
+        clock.to(number)
+        seen = []
+        for slot in (0, 1):
+            link = replaced(desk, one, link)
+            tried, worker = desk.guest(one), desk.guest(one)
+            seen.append(desk.join(tried, link, choice=0, slot=0).raise_for_status().json())
+            desk.join(worker, link, choice=0, slot=slot).raise_for_status()
+            worker.place().raise_for_status()
+            assert me(worker)["slot"] == slot
+        first, second = ({**record, "pseudonym": None} for record in seen)
+        assert first == second
+
+
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_any_window_has_one_round_of_all_workers_of_a_link(step):
+    """The link is replaced once, or twice, at any time, and each device draws any slot."""
+    terms = Rounds.read({**TERMS, "window": step, "step": step})
+    for times in product(range(-1, terms.cap), repeat=2):
+        for slots in product(range(step), repeat=3):
+            after, found = None, []
+            for slot, now in zip(slots, (*times, terms.cap), strict=True):
+                begun = range(-1 if after is None else after, now)
+                found += [at + 1 for at in begun if terms.is_own(at + 1, slot)]
+                campaign = SimpleNamespace(
+                    config=canonical_json({"rounds": terms.to_dict()}).decode()
+                )
+                moment = terms.begin(0) + now * terms.length + 1
+                after = choices.over_before(campaign, after, moment, None)["after"]
+            assert all(later - earlier >= step for earlier, later in pairwise(found))
+            assert len(found) <= terms.most
 
 
 def test_a_clock_that_goes_back_lets_no_one_answer_a_round_again(desk, clock):
@@ -251,24 +341,27 @@ def test_a_clock_that_goes_back_lets_no_one_answer_a_round_again(desk, clock):
     clock.to(1)
     send(joined(desk, one, invite=invite, choice=1, slot=0), 1)[0].raise_for_status()
     clock.to(0)
-    url = f"/campaigns/{one}/invites/replace"
-    [new] = desk.client.post(url, json={"invite": invite}).raise_for_status().json()["invites"]
-    worker = joined(desk, one, invite=new, choice=0, slot=0)
+    twice = replaced(
+        desk, one, replaced(desk, one, invite)
+    )  # the second finds no report of round 1
+    worker = joined(desk, one, invite=twice, choice=0, slot=0)
     clock.to(1)
     check_problem(send(worker, 1)[0], 409, "round-not-open")
 
 
-def test_who_goes_on_elsewhere_keeps_choice_and_slot(desk):
-    one = rounds(desk, rounds={**ROUNDS, "window": 2, "step": 2}, join_mode="invite")
+def test_who_goes_on_elsewhere_keeps_the_choice_and_draws_a_slot(desk):
+    one = rounds(desk, rounds=SPLIT, join_mode="invite")
     [invite] = desk.invite(one)
     code = 16 * "7"
     worker = desk.guest(one)
     desk.join(worker, invite, code=code, choice=1, slot=1).raise_for_status()
     elsewhere = desk.guest(one)
     answer = desk.join(elsewhere, invite, code=code, continues=True, choice=0, slot=0)
-    assert [answer.json()[name] for name in ("choice", "slot", "after")] == [1, 1, None]
-    again = desk.join(elsewhere, invite, code=code, continues=True)
+    assert [answer.json()[name] for name in ("choice", "slot", "after")] == [1, 0, None]
+    again = desk.join(elsewhere, invite, code=code, continues=True, choice=0, slot=0)
     assert (again.status_code, again.json()["choice"]) == (200, 1)
+    another = desk.join(elsewhere, invite, code=code, continues=True, choice=0, slot=1)
+    check_problem(another, 409, "choice-fixed")
 
 
 def test_reports_that_need_a_round_and_others_are_told_apart(desk, clock):

@@ -81,8 +81,8 @@ class Membership:
 
     `link` is the hash of the invite; older versions stored none. `code` moves the worker to another
     device; with `continues` it moved the worker here. `choice` is the worker's entry of a menu, and
-    `slot` the one of all rounds, sampled once. In `spent` rounds, this worker answered before with
-    the same invite.
+    `slot` the one of all rounds, sampled once. Rounds are `spent` if another device could have
+    answered there or shortly before, with an invite that this one replaces.
     """
 
     credential: str = field(repr=False)
@@ -212,8 +212,8 @@ class CampaignFolder:
         return entered
 
     def bind(self, member: Membership) -> Membership:
-        """Store the choice, the slot and the spent rounds to which a server binds a candidate."""
-        bound = {"choice": member.choice, "slot": member.slot, "spent": [*member.spent]}
+        """Store the choice and the spent rounds to which a server binds a candidate."""
+        bound = {"choice": member.choice, "spent": [*member.spent]}
         document = {**(self._read(_CANDIDATE) or {}), **bound}
         replace_private(self.path / _CANDIDATE, canonical_json(document) + b"\n")
         return member

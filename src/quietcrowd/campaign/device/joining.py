@@ -75,19 +75,19 @@ class Joining:
     def _bound(self, member: Membership, document: Mapping[str, Any]) -> Membership:
         """Return the membership to which the server binds the worker, from its response.
 
-        Choice and slot belong to the invite: of two devices with one invite, the first decides.
+        Another device that the worker used before decides on the choice; the slot is this one's.
         """
         read, folder, terms = self.read, self.read.folder, self.read.terms
-        rounds, choice, slot = terms.rounds, document.get("choice"), document.get("slot")
-        if terms.choice is None and rounds is None:
+        choice, slot = document.get("choice"), document.get("slot")
+        if terms.choice is None and terms.rounds is None:
             return member
         spent = document.get("rounds", [])
+        mine = None if member.slot is None else range(member.slot, member.slot + 1)
         choices = range(len(read.menu)) if terms.choice is not None else None
-        slots = None if member.slot is None or rounds is None else range(rounds.slots)
-        is_sound = _is_among(choice, choices) and _is_among(slot, slots)
+        is_sound = _is_among(choice, choices) and _is_among(slot, mine)
         if not (is_sound and isinstance(spent, list) and all(type(one) is int for one in spent)):
             raise CampaignError("campaign.binding-invalid")
-        bound = evolve(member, choice=choice, slot=slot)
+        bound = evolve(member, choice=choice)
         if member == folder.membership():
             if bound != member:
                 raise CampaignError("campaign.binding-invalid")

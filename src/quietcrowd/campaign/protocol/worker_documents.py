@@ -44,7 +44,7 @@ class JoinRequest(Request):
         default=False,
         description="Whether the code is that of a worker with the same invite, whose "
         "credential becomes invalid: the worker continues with this one, and with that worker's "
-        "choice and slot.",
+        "choice.",
     )
     choice: Whole | None = Field(
         default=None, description="Position of the chosen entry, if the configuration has a menu."
@@ -65,10 +65,7 @@ class Participation(BaseModel):
     consent_hash: Hash
     reports: int
     choice: int | None = Field(description="Position of the entry of the menu, if there is one.")
-    slot: int | None = Field(
-        description="The binding slot: a replaced invite, or the worker that this one continues, "
-        "may have another one than was requested."
-    )
+    slot: int | None = Field(description="The slot that the device sampled.")
     after: int | None = Field(
         description="Rounds up to this one are over for the worker: the invite replaced another."
     )

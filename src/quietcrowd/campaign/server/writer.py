@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future
 from queue import Empty, SimpleQueue
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 
 from attrs import define, field, frozen
 from sqlalchemy.exc import IntegrityError
@@ -212,12 +212,16 @@ class JournalEraser:
 
 _EVERY = 600.0  # seconds between two checks
 _DAY = 86_400
-_SOON = 1.0  # fewest seconds between two checks
+_SOON = 60.0  # fewest seconds between two checks, so that each is a reading of its own
 
 
 @define(kw_only=True)
 class RetentionKeeper:
-    """Closing of campaigns, deletion of expired data and a daily check for damage, in a thread."""
+    """Closing of campaigns, deletion of expired data and a daily check for damage, in a thread.
+
+    What cannot be undone happens once two readings of the clock in a row agree that it is time. So
+    one wrong reading closes, shows and deletes nothing, also the first one after a start.
+    """
 
     database: Database
     departures: Departures
@@ -226,7 +230,9 @@ class RetentionKeeper:
     tally: Tally = field(factory=Tally)
     _shown: dict[bytes, int] = field(factory=dict, init=False)
     _next: float = field(default=0.0, init=False)
-    _checked: int | None = field(default=None, init=False)
+    _checked: float | None = field(default=None, init=False)
+    _last: float | None = field(default=None, init=False)
+    _looking: Lock = field(factory=Lock, init=False)
     _ended: Event = field(factory=Event, init=False)
     _thread: Thread = field(init=False)
 
@@ -246,12 +252,19 @@ class RetentionKeeper:
 
     def look(self) -> None:
         """Close campaigns that are due and delete expired data, unless the clock is implausible."""
-        now = self.clock()
-        clock = observe_clock(now, self.database, self.departures.journal)
-        if self._checked != clock.today:
-            self._checked = clock.today
+        with self._looking:
+            self._look()
+
+    def _look(self) -> None:
+        before, now = self._last, self.clock()
+        self._last = now
+        if self._checked != now // _DAY:
+            self._checked = now // _DAY
             self.database.is_intact()
-        if clock.held:
+        if before is None:
+            return
+        now = min(before, now)
+        if observe_clock(now, self.database, self.departures.journal).held:
             return
         with self.database.read() as connection:
             in_rounds = rounds_to_show(connection)

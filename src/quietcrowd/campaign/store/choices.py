@@ -1,9 +1,15 @@
-"""What workers choose on joining: an entry of the menu, and a slot that decides their rounds."""
+"""What workers choose on joining: an entry of the menu, and a slot that decides their rounds.
+
+A requester who could have slots drawn until one fits would know in which rounds a person answers,
+and so which pseudonyms are possible. So each device draws its slot on joining, and accepts no other
+from the server; no link has one, whoever tries, replaces or revokes it. A replaced worker begins
+`step` rounds later instead: then any window has at most one round of both workers, whatever slots
+they drew. The operator of the server sees all slots, and could refuse devices until one fits.
+"""
 
 import json
 import math
 from functools import lru_cache
-from secrets import randbelow
 from typing import Any
 
 from attrs import frozen
@@ -47,9 +53,7 @@ def last_over(rounds: Rounds, now: float) -> int:
 
 
 def read_choice(campaign: Any, request: JoinRequest) -> dict[str, int | None]:
-    """Return choice and slot of a new worker, or raise ProblemError; none if another has them."""
-    if request.continues and campaign.join_mode == "invite":
-        return {}
+    """Return choice and slot of a new worker, or raise ProblemError."""
     found = choices_in(campaign.config)
     for name, count in (("choice", found.entries), ("slot", found.slots)):
         value = getattr(request, name)
@@ -62,12 +66,10 @@ def read_choice(campaign: Any, request: JoinRequest) -> dict[str, int | None]:
 def require_same(person: Any, request: JoinRequest) -> None:
     """Raise ProblemError if a known worker asks for another choice or slot than before.
 
-    Values that another worker or a replaced invite binds need not be those of the request.
+    A worker who continues has the choice of the earlier device.
     """
-    if request.continues:
-        return
-    bound = person.after is not None
-    if person.choice != request.choice or not (bound or person.slot == request.slot):
+    same = request.continues or person.choice == request.choice
+    if not same or person.slot != request.slot:
         raise ProblemError("choice-fixed", "Withdraw, or go on with the earlier choice.")
 
 
@@ -79,18 +81,17 @@ def rounds_over(config: str, person: Any) -> list[int]:
     return [at for at in range(person.after + 1) if rounds.is_own(at, person.slot)]
 
 
-def next_rounds(
-    campaign: Any, slot: int | None, now: float, latest: int | None
+def over_before(
+    campaign: Any, earlier: int | None, now: float, latest: int | None
 ) -> dict[str, int | None]:
-    """Return the slot of a replaced invite, sampled unless one is bound, and the last round begun.
+    """Return the last round that is over for a replaced worker; -1 before the first round.
 
-    It is at least `latest`, the last round with reports of anyone, because a clock may go back.
-    The server knows no more of the earlier worker's rounds than that they are not later.
+    The earlier worker may have reported in the last round begun, or in `latest`, the last one of
+    anyone, if the clock went back. The server knows no more of the earlier worker's rounds.
     """
-    found = choices_in(campaign.config)
-    if found.rounds is None:
+    rounds = choices_in(campaign.config).rounds
+    if rounds is None:
         return {}
-    if slot is None and found.slots:
-        slot = randbelow(found.slots)
-    begun = last_begun(found.rounds, now)
-    return {"slot": slot, "after": begun if latest is None else max(begun, latest)}
+    begun = max(last_begun(rounds, now), -1 if latest is None else latest)
+    after = -1 if begun < 0 else begun + rounds.slots - 1
+    return {"after": after if earlier is None else max(earlier, after)}

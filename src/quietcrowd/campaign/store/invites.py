@@ -5,10 +5,6 @@ invite. Only one of them can take the place, and so send. Nothing that someone e
 before that, so someone with a copy of a link cannot learn whether its worker has joined. The code
 that a device sends on joining moves its worker to another browser.
 
-Taking the place binds the worker's slot to the invite, so that a replacement has the same rounds.
-The replacement begins with the round after the present one. A slot is sampled unless one is bound:
-so a replacement does not reveal whether its invite was used.
-
 Spending deletes all other workers of the invite. Until a campaign closes, workers are linked with
 the hash of their invite, so that the requester can replace it. All hashes stay as long, with their
 tasks, which the replacement gets.
@@ -42,7 +38,7 @@ def reserve(
 ) -> dict[str, Any]:
     """Return the columns of a new worker of an invite of a locked campaign, or raise ProblemError.
 
-    A worker that continues keeps pseudonym, tasks, choice and slot: the earlier row is replaced.
+    A worker that continues keeps pseudonym, tasks and choice: the earlier row is replaced.
     """
     table = tables.invite
     known = request.invite is not None and has_prefix(request.invite, "qci_")
@@ -58,8 +54,8 @@ def reserve(
         return _move(connection, row.id, hashed, code)
     tasks = draw_allotment(connection, row, found.allotment)
     connection.execute(update(table).where(mine).values(allotment=tasks))
-    bound = {"after": found.after, **({} if found.slot is None else {"slot": found.slot})}
-    return {"invite_sha256": hashed, "code_sha256": code, "allotment": tasks, **bound}
+    bound = {"allotment": tasks, "after": found.after}
+    return {"invite_sha256": hashed, "code_sha256": code, **bound}
 
 
 def _move(connection: Connection, campaign: bytes, invite: bytes, code: bytes) -> dict[str, Any]:
@@ -73,7 +69,7 @@ def _move(connection: Connection, campaign: bytes, invite: bytes, code: bytes) -
     gone = {"campaign_id": campaign, "credential_hash": erased_hash(found.token_sha256)}
     connection.execute(insert(tables.withdrawn), gone)
     count_joined(connection, campaign, -1)
-    kept = ("pseudonym", "allotment", "invite_sha256", "code_sha256", "choice", "slot", "after")
+    kept = ("pseudonym", "allotment", "invite_sha256", "code_sha256", "choice", "after")
     return {name: found._mapping[name] for name in kept}
 
 
@@ -93,16 +89,14 @@ def count_joined(connection: Connection, campaign: bytes, more: int) -> None:
     )
 
 
-def spend(
-    connection: Connection, campaign: bytes, invite: bytes, worker: bytes, slot: int | None = None
-) -> bool:
+def spend(connection: Connection, campaign: bytes, invite: bytes, worker: bytes) -> bool:
     """Spend an invite of a locked campaign for a worker; return whether it was not spent before.
 
-    A `slot` is bound to it. The other workers of the invite are deleted; they have sent nothing.
+    The other workers of the invite are deleted; they have sent nothing.
     """
     table, person = tables.invite.c, tables.participant.c
     mine = (table.campaign_id == campaign) & (table.token_sha256 == invite)
-    used = revoke(connection, mine, **({} if slot is None else {"slot": slot}))
+    used = revoke(connection, mine)
     if used:
         delete_places(connection, campaign, invite, person.id != worker)
         known = tables.campaign
@@ -123,10 +117,10 @@ def delete_places(
     count_joined(connection, campaign, -gone)
 
 
-def revoke(connection: Connection, condition: ColumnElement[bool], **values: int) -> int:
+def revoke(connection: Connection, condition: ColumnElement[bool]) -> int:
     """Let no one join or take a place with some invites; return how many were valid."""
     valid = tables.invite.c.revoked == 0
-    changed = update(tables.invite).where(condition, valid).values(revoked=1, **values)
+    changed = update(tables.invite).where(condition, valid).values(revoked=1)
     return connection.execute(changed).rowcount
 
 

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Table, func, inspect, select, text
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from quietcrowd.campaign.store import tables
-from quietcrowd.campaign.store.clock import observe_clock
+from quietcrowd.campaign.store.clock import confirm_clock, read_clock
 from quietcrowd.campaign.store.database import Database, Places, create_private
 from quietcrowd.campaign.store.failures import DAMAGED, explain
 from quietcrowd.campaign.store.releases import recount
@@ -243,7 +243,9 @@ def ready_database(settings: Places, clock: Callable[[], float] = time.time) -> 
                 with closing(matching_departures(settings, database)) as departures:
                     if departures.journal is None:
                         leave_journal(database)
-                    seen = observe_clock(clock(), database, departures.journal)
+                    seen = read_clock(clock(), database, departures.journal)
+                    if seen.seen is None:  # later days are stored after a second reading
+                        confirm_clock(seen.now, database, departures.journal)
                     replay(database, departures, seen.trusted)
                 recount(database)
                 _write_anew(database)

@@ -20,7 +20,7 @@ from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.worker_documents import JoinRequest
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.allotments import draw_allotment
-from quietcrowd.campaign.store.choices import next_rounds, read_choice, require_same
+from quietcrowd.campaign.store.choices import over_before, read_choice, require_same
 from quietcrowd.campaign.store.database import UNAVAILABLE, Database, if_it_fails
 from quietcrowd.campaign.store.exclusions import renew
 from quietcrowd.campaign.store.invites import (
@@ -118,9 +118,7 @@ def take_place(connection: Connection, credential: str) -> None:
     row = _campaign(connection, person.campaign_id)
     if row.state != "open":
         raise ProblemError("campaign-closed", "The campaign accepts no more reports.")
-    if row.join_mode == "invite" and not spend(
-        connection, row.id, person.invite_sha256, person.id, person.slot
-    ):
+    if row.join_mode == "invite" and not spend(connection, row.id, person.invite_sha256, person.id):
         raise invalid_invite()
     table = tables.participant
     mine = table.c.id == person.id
@@ -270,11 +268,10 @@ def replace_invite(
 ) -> tuple[str, bool]:
     """Return a new invite with the tasks of an earlier one, and whether results may change.
 
-    In rounds it also has the slot of the earlier one, and begins with the round after `now`, or
-    after all that anyone has reported in, if the clock went back.
-    Reports sent with the earlier one are deleted. The rows written are the same whether it was
-    free, reserved, spent, revoked or never issued; tasks and slot not drawn yet are drawn now. The
-    campaign must be locked and not closed; the journal is written first.
+    In rounds its worker begins later: see `choices`. Reports sent with the earlier one are deleted.
+    The rows written are the same whether it was free, reserved, spent, revoked or never issued;
+    tasks not drawn yet are drawn now. The campaign must be locked and not closed; the journal is
+    written first.
     """
     hashed = token_hash(invite)
     sender = _sender(connection, row.id, hashed) or _Nobody(campaign_id=row.id)
@@ -288,7 +285,7 @@ def replace_invite(
         bound["allotment"] = draw_allotment(connection, row, bound["allotment"])
         reported = tables.round_report.c
         latest = select(func.max(reported.round)).where(reported.campaign_id == row.id)
-        bound.update(next_rounds(row, bound["slot"], now, connection.scalar(latest)))
+        bound.update(over_before(row, bound["after"], now, connection.scalar(latest)))
     changed = erase_participant(connection, sender, kept)
     _retract(connection, row.id, hashed, bound)
     values = {"campaign_id": row.id, "token_sha256": token_hash(new), **bound}
@@ -342,8 +339,6 @@ def _bound(connection: Connection, campaign: bytes, invite: bytes) -> dict[str, 
     """Return what whoever uses an invite, or its replacement, gets."""
     table = tables.invite.c
     mine = (table.campaign_id == campaign) & (table.token_sha256 == invite)
-    wanted = select(table.allotment, table.slot, table.after).where(mine)
+    wanted = select(table.allotment, table.after).where(mine)
     found = connection.execute(wanted).one_or_none()
-    return (
-        {"allotment": None, "slot": None, "after": None} if found is None else dict(found._mapping)
-    )
+    return {"allotment": None, "after": None} if found is None else dict(found._mapping)

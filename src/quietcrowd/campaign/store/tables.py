@@ -25,8 +25,7 @@ a campaign in rounds are in `round_report`, and results of each round in `shown_
 `round_page`.
 
 `participant.choice` and `participant.slot` are what the worker chose from a menu and the residue of
-the worker's rounds. `invite.slot` binds whoever uses a replacement, and no report is accepted for
-rounds up to `after`, see `invites`.
+the worker's rounds. No report is accepted for rounds up to `after`, if the invite replaced another.
 
 `campaign.withdrew` counts the workers who withdrew, without those that the requester deleted.
 
@@ -207,7 +206,6 @@ invite = _table(
     Column("token_sha256", LargeBinary, primary_key=True),
     _counted("revoked", 0),
     Column("allotment", LargeBinary),
-    Column("slot", WHOLE),
     Column("after", WHOLE),
 )
 

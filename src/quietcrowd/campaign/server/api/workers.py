@@ -214,9 +214,9 @@ def revoke_invite(
 def replace_presented(
     campaign: Id, revocation: Revocation, requester: Requester, service: ServiceOf
 ) -> Invites:
-    """Replace an invite by presenting it: return a new one with the same tasks and slot.
+    """Replace an invite by presenting it: return a new one with the same tasks.
 
-    In rounds, its worker begins with the round after the present one.
+    In rounds, its worker begins `step` rounds after the present one at the earliest.
     All that was sent with the earlier one is deleted, and no one can join or send with it any
     longer. The response and the stored data are the same whether it was used, reserved, unused or
     never issued. Results follow as after a withdrawal.

@@ -12,7 +12,7 @@ down_revision = "0015"
 
 _ADDED: dict[str, dict[str, Any]] = {
     "campaign": {"menu": sa.Text, "rounds": sa.Text, "shown_round": WHOLE},
-    "invite": {"slot": WHOLE, "after": WHOLE},
+    "invite": {"after": WHOLE},
     "participant": {"choice": WHOLE, "slot": WHOLE, "after": WHOLE},
     "inference": {"round": WHOLE},
 }

@@ -492,7 +492,7 @@ export class Device {
     let bound;
     try {
       const said = await this.#ask(path, { method: "PUT", credential, body });
-      bound = (own.length || rounds) && this.#bindingIn(objectIn(said), rounds);
+      bound = (own.length || rounds) && this.#bindingIn(objectIn(said), slot, rounds);
     } catch (error) {
       const isRefused = error.key !== "refusal.unanswered";
       await (isRefused && this.#keep((own) => own && { ...own, next: undefined }));
@@ -502,16 +502,13 @@ export class Device {
     refuseIf(bound && bound.choice !== choice, "refusal.choice-bound", bound);
   }
 
-  /** Return what the server binds this worker to: of two devices, the first decides. */
-  #bindingIn({ choice, slot, rounds: spent }, rounds) {
-    const upTo = (count) => (count ? [...Array(count).keys()] : [null]);
-    const [bound, number] = [{ choice: choice ?? null, slot: slot ?? null }, this.menu.length];
-    const isSound =
-      upTo(number > 1 && number).includes(bound.choice) &&
-      upTo(rounds?.division === "crowd" && rounds.step).includes(bound.slot) &&
-      (!rounds || (Array.isArray(spent) && spent.every(Number.isSafeInteger)));
+  /** Return what the server binds this worker to: another device's choice, but no other slot. */
+  #bindingIn({ choice = null, slot = null, rounds: spent }, mine, rounds) {
+    const choices = this.menu.length > 1 ? [...this.menu.keys()] : [null];
+    const isList = Array.isArray(spent) && spent.every(Number.isSafeInteger);
+    const isSound = choices.includes(choice) && slot === mine && (!rounds || isList);
     refuseIf(!isSound, "refusal.answer");
-    return { ...bound, spent: spent ?? [] };
+    return { choice, spent: spent ?? [] };
   }
 
   /** Fetch all tasks and images, without which the device has not joined. */
