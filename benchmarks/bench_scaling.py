@@ -4,7 +4,7 @@ import pytest
 
 import quietcrowd as qc
 from drawn import copy_seconds, drawn, sweep_seconds
-from quietcrowd.evaluation.plots import new_figure
+from quietcrowd.figures import new_figure
 from quietcrowd.inference import WeightedMean
 from quietcrowd.inference.loop import available_threads
 

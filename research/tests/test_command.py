@@ -12,8 +12,9 @@ from tests.nightly import nightly
 import quietcrowd as qc
 from quietcrowd.commands.app import app
 from quietcrowd.datasets import make_crowd
-from quietcrowd.evaluation.plots import new_figure, save_picture
+from quietcrowd.evaluation.plots import save_picture
 from quietcrowd.exceptions import FormatError
+from quietcrowd.figures import new_figure
 from quietcrowd_research import quick
 from quietcrowd_research.figure import Figure, FigureResult, Part, TablePart
 from quietcrowd_research.figures import FIGURES

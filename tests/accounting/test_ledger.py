@@ -661,3 +661,22 @@ def test_a_window_is_the_costliest_of_all():
     for wrong in (0, 1.5):
         with pytest.raises(ParameterError):
             ledger.window("ann", "air", wrong)
+
+
+def test_a_figure_has_a_bar_for_each_worker_with_a_bounded_loss():
+    pytest.importorskip("matplotlib")
+    ledger = PrivacyLedger().charge("ann", ONE, answers=3).charge("bob", ONE)
+    [axes] = ledger.plot().axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["bob", "ann"]
+    assert [bar.get_width() for bar in axes.patches] == pytest.approx([1, 3])
+    assert "1\n73.2 %" in [label.get_text() for label in axes.get_xticklabels()]
+    answers = qc.Answers.from_frame(
+        pd.DataFrame({"task": [1], "worker": ["dee"], "label": ["no"]}), BINARY
+    )
+    sent = ONE.randomize(pd.DataFrame({"task": [1], "worker": ["ann"], "label": ["no"]}))
+    [axes] = PrivacyLedger.of_reports(qc.join_reports(sent, answers)).plot().axes
+    assert axes.get_title() == "Privacy loss of 2 workers; 1 without a limit"
+    many = ledger
+    for number in range(30):
+        many = many.charge(number, ONE)
+    assert not many.plot().axes[0].get_yticks().size

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.evaluation import Experiment, plots
+from quietcrowd.evaluation import Experiment
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.inference import CRH, MOON
 from quietcrowd.mechanisms import TwoLayerRandomizedResponse
@@ -95,25 +95,27 @@ def test_exact_losses_stand_beside_claims():
 
 
 @pytest.mark.nightly
-def test_a_picture_is_drawn(tmp_path):
+def test_a_picture_is_drawn():
     experiment = Experiment(
         dataset=CROWD, mechanisms=BOTH, epsilons=[1.0, 0.5], methods=METHODS, trials=2
     )
-    experiment.run(progress=True).plot(tmp_path / "rates.png")
-    assert (tmp_path / "rates.png").read_bytes().startswith(b"\x89PNG")
+    [axes] = experiment.run(progress=True).plot().axes
+    names = axes.get_legend_handles_labels()[1]
+    compared = {"constant guess", "weighted-vote, not private", "weighted-vote, one-layer"}
+    assert compared <= set(names)
 
 
 @pytest.mark.slow
-def test_exact_losses_are_written_inside_of_the_picture(tmp_path, monkeypatch):
-    figure = plots.new_figure()
-    monkeypatch.setattr(plots, "new_figure", lambda: figure)
-    Experiment(
+def test_exact_losses_are_written_inside_of_the_picture():
+    result = Experiment(
         dataset=qc.make_crowd(tasks=60, workers=60, answers_per_task=20),
         mechanisms=BOTH,
         epsilons=[1.0, 0.1],
         methods=METHODS,
         trials=2,
-    ).run().plot(tmp_path / "rates.png")
+    ).run()
+    figure = result.plot()
+    figure.canvas.draw()
     (axes,) = figure.axes
     frame, labels = axes.get_window_extent(), axes.texts
     assert len(labels) == 2
@@ -121,14 +123,6 @@ def test_exact_losses_are_written_inside_of_the_picture(tmp_path, monkeypatch):
         box = label.get_window_extent()
         assert frame.y0 < box.y0
         assert frame.x0 < box.x0 < box.x1 < frame.x1
-
-
-def test_a_picture_is_a_png_or_svg_file(tmp_path):
-    result = Experiment(
-        dataset=CROWD, mechanisms=BOTH, epsilons=[1.0], methods=METHODS, trials=2
-    ).run()
-    with pytest.raises(ParameterError, match=r"must end in \.png or \.svg"):
-        result.plot(tmp_path / "rates.jpg")
 
 
 def test_what_is_impossible_is_left_out_and_said():
@@ -219,7 +213,7 @@ def test_rows_that_are_left_out_are_not_part_of_the_data_set():
 
 
 @pytest.mark.slow
-def test_the_method_that_knows_the_noise_stands_beside_others(tmp_path):
+def test_the_method_that_knows_the_noise_stands_beside_others():
     methods = {"majority": qc.MajorityVote(), "noise-aware": qc.NoiseAware()}
     crowd = qc.make_crowd(tasks=60, workers=20, answers_per_task=8, random_state=1)
     mechanisms = [qc.RandomizedResponse, TwoLayerRandomizedResponse]
@@ -229,5 +223,4 @@ def test_the_method_that_knows_the_noise_stands_beside_others(tmp_path):
     found = result.frame[result.frame["method"] == "noise-aware"]
     assert set(found["mechanism"]) == {"none", "one-layer", "two-layer", "one-layer*"}
     assert found["error_rate"].between(0, 1).all()
-    result.plot(tmp_path / "cost.png")
-    assert (tmp_path / "cost.png").stat().st_size > 0
+    assert len(result.plot().axes) == 1

@@ -3,10 +3,7 @@ import math
 
 import pytest
 
-from quietcrowd.evaluation.plots import new_figure
-from quietcrowd.exceptions import ParameterError
 from quietcrowd.planning import CampaignPlan, PlanRow
-from quietcrowd.planning.campaign_plan import _draw, plot_plan
 
 
 def row(workers=10, answers=5, error=0.2, epsilon=1.0, mechanism="one-layer", **more):
@@ -80,20 +77,10 @@ def test_the_frame_has_a_row_for_each():
     assert list(plan(row(), PLAIN).frame["mechanism"]) == ["one-layer", "none"]
 
 
-@pytest.mark.slow
-def test_a_plan_is_drawn(tmp_path):
-    pytest.importorskip("matplotlib")
-    plan(row(), row(epsilon=2.0), row(20), PLAIN, row(20, mechanism="none"), target=0.1).plot(
-        tmp_path / "plan.png"
-    )
-    assert (tmp_path / "plan.png").read_bytes()[:4] == b"\x89PNG"
-
-
 def test_every_line_is_named_and_what_there_is_beside_it():
     pytest.importorskip("matplotlib")
     found = plan(row(), row(epsilon=2.0), row(20), PLAIN, row(20, mechanism="none"), target=0.1)
-    axes = new_figure().add_subplot()
-    _draw(axes, found.rows, found.private, found.target)
+    [axes] = found.plot().axes
     names = axes.get_legend_handles_labels()[1]
     assert names == [
         "10 workers, 5 answers each",
@@ -102,8 +89,3 @@ def test_every_line_is_named_and_what_there_is_beside_it():
         "target",
         "not private",
     ]
-
-
-def test_a_picture_ends_in_png(tmp_path):
-    with pytest.raises(ParameterError, match=r"\.png"):
-        plot_plan([row(), PLAIN], tmp_path / "plan.pdf", score="mae", target=None)

@@ -99,7 +99,7 @@ class Reproduce:
             raise ParameterError(f"{figure.title} is a table: leave --plot out")
         check_targets(self.output, self.plot)
         result = figure.run(trials=self.trials or 3, seed=self.seed, progress=sys.stderr.isatty())
-        hand_over(result, print_figure, self.output, self.plot, self.as_json)
+        hand_over(result, print_figure, result.plot, self.output, self.plot, self.as_json)
 
 
 def _refuse(what: str, said: Mapping[str, Any]) -> None:
@@ -138,7 +138,7 @@ def _list(figures: Mapping[str, Figure]) -> None:
     papers = ", ".join(dict.fromkeys(name.split("-")[0] for name in figures))
     print(
         f"\n{ALL}, or a paper: {papers}. *: with --quick, too.\n"
-        "Folders of real answers that a figure reads: research/docs/data-sets.md describes them.\n"
+        "research/docs/data-sets.md describes the real answers that a figure reads.\n"
         "research/docs/reproduction.md says which have no name here, and why."
     )
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quietcrowd.evaluation.plots import check_picture, new_figure, save_with_legend
+from quietcrowd.evaluation.plots import check_picture, save_with_legend
+from quietcrowd.figures import new_figure
 from quietcrowd_research.score_plots import MOST_ACROSS
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from quietcrowd.evaluation.plots import (
     LOOKS,
     SCORE_NAMES,
     check_picture,
-    new_figure,
     save_with_legend,
 )
+from quietcrowd.figures import new_figure
 
 if TYPE_CHECKING:
     import pandas as pd

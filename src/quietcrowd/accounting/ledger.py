@@ -9,6 +9,7 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
+from quietcrowd.accounting.consent import show_most_sure
 from quietcrowd.accounting.spending import (
     Charge,
     ChargeKey,
@@ -21,6 +22,7 @@ from quietcrowd.accounting.spending import (
     write_charges,
 )
 from quietcrowd.exceptions import ParameterError, SimulatedNoiseWarning
+from quietcrowd.figures import new_panels
 from quietcrowd.frames import Backend, to_native
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports, check_mechanism, check_reports
 from quietcrowd.polls import shuffled_guarantee
@@ -33,6 +35,9 @@ from quietcrowd.validation import (
     check_text,
     check_whole,
 )
+
+NAMED = 25
+"""Most workers with a name in a figure."""
 
 
 def _copied(charges: Mapping[ChargeKey, Charge]) -> dict[ChargeKey, Charge]:
@@ -378,6 +383,33 @@ class PrivacyLedger:
             },
             backend,
         )
+
+    def plot(self, delta: float = 0.0) -> Any:
+        """Return a Matplotlib figure of the total epsilon of each worker; see `spent`.
+
+        Below each epsilon stands how sure an attacker can become who was 50 % sure.
+
+        Raises
+        ------
+        MissingExtraError
+            If Matplotlib is not installed.
+        """
+        spending = sorted(self.spending(delta), key=lambda one: one.total_epsilon)
+        bounded = [one for one in spending if math.isfinite(one.total_epsilon)]
+        named = len(bounded) <= NAMED
+        figure, (axes,) = new_panels(height=1.5 + 0.25 * len(bounded) if named else 4.5)
+        places = range(len(bounded))
+        axes.barh(places, [one.total_epsilon for one in bounded], height=0.8 if named else 1.0)
+        axes.set_yticks(places if named else [], [one.worker for one in bounded if named])
+        axes.set_xlim(left=0)
+        axes.margins(y=0.02)
+        ticks = [tick for tick in axes.get_xticks() if tick <= axes.get_xlim()[1]]
+        axes.set_xticks(ticks, [f"{tick:g}\n{show_most_sure(tick)}" for tick in ticks])
+        axes.set_xlabel("total epsilon; below, the certainty that 50 % can become at most")
+        without = len(spending) - len(bounded)
+        more = f"; {without:,} without a limit" if without else ""
+        axes.set_title(f"Privacy loss of {len(spending):,} workers{more}")
+        return figure
 
     def to_json(self) -> str:
         """Return the ledger as text for `from_json`."""

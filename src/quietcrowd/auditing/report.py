@@ -9,6 +9,7 @@ import numpy.typing as npt
 from attrs import frozen
 
 from quietcrowd.auditing.reuse import EqualMessages
+from quietcrowd.figures import add_legend, new_panels
 from quietcrowd.privacy.guarantee import CLAIM_ROUNDING, PrivacyGuarantee, finite_loss, show_loss
 
 WIDTH = 80
@@ -181,13 +182,20 @@ class AuditReport:
             },
         }
 
-    def draw(self, axes: Any) -> None:
-        """Draw the curve and the claimed and stated losses into Matplotlib axes."""
+    def plot(self) -> Any:
+        """Return a Matplotlib figure of delta against epsilon, with the claimed and stated losses.
+
+        Raises
+        ------
+        MissingExtraError
+            If Matplotlib is not installed.
+        """
+        figure, (axes,) = new_panels()
         label = "exact delta" if self.curve_exact else "proven lower bound of delta"
-        axes.plot(*self.curve, color="C0", label=label)
+        axes.plot(*self.curve, label=label)
         for name, epsilon, delta, look in (
-            ("stated", self.stated_epsilon, self.stated_delta, "C2s"),
-            ("claimed", self.claimed_epsilon, self.guarantee.claimed_delta, "C3^"),
+            ("stated", self.stated_epsilon, self.stated_delta, "s"),
+            ("claimed", self.claimed_epsilon, self.guarantee.claimed_delta, "^"),
         ):
             if math.isfinite(epsilon):
                 axes.plot(
@@ -197,7 +205,8 @@ class AuditReport:
         axes.set_ylabel("delta")
         axes.set_ylim(bottom=0)
         axes.set_title(f"{self.mechanism}: {self._count()}")
-        axes.grid(alpha=0.3)
+        add_legend(figure, [axes])
+        return figure
 
     def __str__(self) -> str:
         lines = [

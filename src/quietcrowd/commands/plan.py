@@ -277,6 +277,7 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
 
     def _print_plan(self, asked: dict[str, Any]) -> None:
         from quietcrowd.commands.plan_table import print_plan, print_survey
+        from quietcrowd.evaluation.plots import save_picture
 
         found = self._plan(asked)
         for sentence in found.skipped:
@@ -284,7 +285,7 @@ class Plan(PossibleAnswers, AssumedCrowd, LabelCrowdOptions, NumberCrowdOptions)
         if self.output is not None:
             write_table(found.frame, self.output)
         if self.plot is not None:
-            found.plot(self.plot)
+            save_picture(found.plot(), self.plot)
         if self.as_json:
             typer.echo(json.dumps(found.to_dict(), allow_nan=False))
             return

@@ -3,7 +3,6 @@
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -87,17 +86,15 @@ class ExperimentResult:
     most_answers: int
     skipped: tuple[str, ...] = ()
 
-    def plot(self, path: str | Path) -> None:
-        """Plot the scores against the claimed epsilon into a PNG file.
+    def plot(self) -> Any:
+        """Return a Matplotlib figure of the scores against the claimed epsilon.
 
         Raises
         ------
-        ParameterError
-            If the file name ends neither in ``.png`` nor in ``.svg``.
         MissingExtraError
             If Matplotlib is not installed.
         """
-        plot_scores(self.frame, Path(path), title=self.dataset, score=self.score)
+        return plot_scores(self.frame, title=self.dataset, score=self.score)
 
 
 def _as_tuple(values: Iterable[Any]) -> tuple[Any, ...]:

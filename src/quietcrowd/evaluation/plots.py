@@ -10,14 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.figures import COLORS, REFERENCE, add_legend, new_figure, new_panels
 from quietcrowd.formats.files import check_folder, replacing
-from quietcrowd.inference.display import new_figure
 from quietcrowd.privacy.guarantee import show_loss
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from quietcrowd.auditing.report import AuditReport
     from quietcrowd.synthesis.density import CrowdDensity
     from quietcrowd.synthesis.weights import Weighting
 
@@ -27,9 +26,7 @@ __all__ = [
     "LOW_WEIGHT",
     "SCORE_NAMES",
     "check_picture",
-    "new_figure",
     "places_around",
-    "plot_audit",
     "plot_scores",
     "plot_task_densities",
     "save_picture",
@@ -62,41 +59,38 @@ SCORE_NAMES = {
 }
 
 
-def plot_scores(frame: pd.DataFrame, path: Path, *, title: str, score: str) -> None:
-    """Plot scores with two standard errors against the claimed epsilon, into a PNG file.
+def plot_scores(frame: pd.DataFrame, *, title: str, score: str) -> Any:
+    """Plot scores with two standard errors against the claimed epsilon.
 
     Dotted lines are the non-private results and, in gray, the constant guess. Points of
     `EQUAL_EXACT` are labeled with their epsilon.
     """
-    check_picture(path)
-    figure = new_figure()
-    axes = figure.add_subplot()
+    figure, (axes,) = new_panels(height=5.0)
     private = frame[frame["mechanism"] != "none"]
-    colours = {name: f"C{i}" for i, name in enumerate(private["method"].unique())}
-    _draw_references(axes, frame[frame["mechanism"] == "none"], colours, score)
-    _draw_mechanisms(axes, private.sort_values("claimed_epsilon", kind="stable"), colours, score)
+    names = private["method"].unique()
+    colors = {name: COLORS[i % len(COLORS)] for i, name in enumerate(names)}
+    _draw_references(axes, frame[frame["mechanism"] == "none"], colors, score)
+    _draw_mechanisms(axes, private.sort_values("claimed_epsilon", kind="stable"), colors, score)
     axes.set_xlabel("claimed epsilon (natural logarithm)")
     axes.set_ylabel(f"{SCORE_NAMES[score]}, mean and 2 standard errors")
     axes.set_ylim(bottom=-0.01)
     axes.set_title(title)
-    axes.grid(alpha=0.3)
-    figure.legend(loc="outside right upper", fontsize="small", frameon=False)
-    with replacing(path) as temporary:
-        figure.savefig(temporary, dpi=120, format="png")
+    add_legend(figure, [axes])
+    return figure
 
 
-def _draw_references(axes: Any, rows: pd.DataFrame, colours: Mapping[str, str], score: str) -> None:
+def _draw_references(axes: Any, rows: pd.DataFrame, colors: Mapping[str, str], score: str) -> None:
     for _, row in rows.iterrows():
         constant = row["method"] == "constant"
         axes.axhline(
             row[score],
-            color="grey" if constant else colours[row["method"]],
-            linestyle=(0, (1, 3)),
+            color="grey" if constant else colors[row["method"]],
+            linestyle=REFERENCE,
             label="constant guess" if constant else f"{row['method']}, not private",
         )
 
 
-def _draw_mechanisms(axes: Any, rows: pd.DataFrame, colours: Mapping[str, str], score: str) -> None:
+def _draw_mechanisms(axes: Any, rows: pd.DataFrame, colors: Mapping[str, str], score: str) -> None:
     looks = dict(zip(rows["mechanism"].unique(), LOOKS, strict=False))
     for (mechanism, method), line in rows.groupby(["mechanism", "method"], sort=False):
         style, marker = looks.get(mechanism, LOOKS[-1])
@@ -106,7 +100,7 @@ def _draw_mechanisms(axes: Any, rows: pd.DataFrame, colours: Mapping[str, str], 
             yerr=2 * line[f"{score}_se"],
             linestyle=style,
             marker=marker,
-            color=colours[str(method)],
+            color=colors[str(method)],
             markersize=5,
             markerfacecolor="none",
             capsize=2,
@@ -126,15 +120,8 @@ def _draw_mechanisms(axes: Any, rows: pd.DataFrame, colours: Mapping[str, str], 
 
 
 def save_with_legend(figure: Any, panels: Sequence[Any], path: Path) -> None:
-    """Add one legend for all panels, if they have any lines, and write the picture."""
-    shown: dict[str, Any] = {}
-    for axes in panels:
-        handles, labels = axes.get_legend_handles_labels()
-        shown |= dict(zip(labels, handles, strict=True))
-    if shown:
-        figure.legend(
-            shown.values(), shown.keys(), loc="outside right upper", fontsize="small", frameon=False
-        )
+    """Add one legend for all panels, and write the picture."""
+    add_legend(figure, panels)
     save_picture(figure, path)
 
 
@@ -146,15 +133,6 @@ def save_picture(figure: Any, path: Path) -> None:
     same = {"metadata": {"Date": None}} if kind == "svg" else {}
     with replacing(path) as temporary, mpl.rc_context({"svg.hashsalt": path.stem}):
         figure.savefig(temporary, dpi=120, format=kind, **same)
-
-
-def plot_audit(report: AuditReport, path: Path) -> None:
-    """Plot delta against epsilon, with the claimed and the stated guarantee."""
-    check_picture(path)
-    figure = new_figure()
-    axes = figure.add_subplot()
-    report.draw(axes)
-    save_with_legend(figure, [axes], path)
 
 
 LOW_WEIGHT = 0.1

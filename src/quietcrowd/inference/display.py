@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from quietcrowd.exceptions import MissingExtraError
+from quietcrowd.figures import COLORS, new_panels
 
 SHOWN = 10
 """Rows of a frame that a notebook shows."""
@@ -31,34 +31,20 @@ def frames_as_html(said: str, notes: Iterable[str], frames: Mapping[str, Any]) -
     return "\n".join(parts)
 
 
-def new_figure() -> Any:
-    """Return an empty Matplotlib figure that needs no display."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError(
-            "extras.missing", subject="plots need Matplotlib", extra="plots"
-        ) from None
-    figure = Figure(figsize=(8, 5), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
-
-
 def plot_estimate(estimate: Any) -> Any:
     """Plot how certain the truths and the workers' errors are."""
-    figure = new_figure()
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = new_panels(2)
     truths, workers = estimate.truths_as("pandas"), estimate.workers_as("pandas")
     if "confidence" in truths:
-        left.hist(truths["confidence"].dropna(), bins=np.linspace(0.0, 1.0, 21))
-        left.set(xlabel="confidence", ylabel="tasks", title="truths")
-        _plot_intervals(right, workers, "accuracy")
+        left.hist(truths["confidence"].dropna(), bins=np.linspace(0.0, 1.0, 21), color=COLORS[0])
+        left.set(xlabel="confidence", ylabel="tasks", title="Confidence in the truths")
+        name = "accuracy"
     else:
-        _plot_intervals(left, _with_ends(truths), "truth")
-        left.set_title("truths")
-        _plot_intervals(right, workers, "error_sd" if "error_sd" in workers else "error")
-    right.set_title("workers")
+        _plot_intervals(left, _with_ends(truths), "truth", "tasks")
+        left.set_title("Truths, with two standard errors")
+        name = "error_sd" if "error_sd" in workers else "error"
+    _plot_intervals(right, workers, name, "workers")
+    right.set_title("Workers, with 90 % intervals" if f"{name}_low" in workers else "Workers")
     return figure
 
 
@@ -68,12 +54,12 @@ def _with_ends(truths: Any) -> Any:
     return truths.assign(truth_low=truths["truth"] - around, truth_high=truths["truth"] + around)
 
 
-def _plot_intervals(axes: Any, frame: Any, name: str) -> None:
+def _plot_intervals(axes: Any, frame: Any, name: str, kind: str) -> None:
     """Plot a column in increasing order, with intervals if it has ends and at most `DRAWN` rows."""
     rows = frame.dropna(subset=[name]).sort_values(name, kind="stable")
     places, middle = np.arange(len(rows)), rows[name].to_numpy(float)
     if f"{name}_low" in rows and len(rows) <= DRAWN:
         ends = np.array([rows[f"{name}_low"], rows[f"{name}_high"]], float)
-        axes.vlines(places, *ends, alpha=0.4)
-    axes.plot(places, middle, "o", markersize=3)
-    axes.set(xlabel=f"in the order of their {name}", ylabel=name)
+        axes.vlines(places, *ends, color=COLORS[0], alpha=0.4)
+    axes.plot(places, middle, "o", color=COLORS[0], markersize=3)
+    axes.set(xlabel=f"{kind}, from the lowest to the highest", ylabel=name)

@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from attrs import Factory, asdict, field, frozen
 
-from quietcrowd.evaluation.plots import SCORE_NAMES, check_picture, new_figure, save_with_legend
+from quietcrowd.evaluation.plots import SCORE_NAMES
+from quietcrowd.figures import COLORS, REFERENCE, add_legend, new_panels
 from quietcrowd.planning.verdict import Outcome, Standing, crowd_words, standing_of
 
 
@@ -166,63 +166,56 @@ class CampaignPlan:
             "skipped": list(self.skipped),
         }
 
-    def plot(self, path: str | Path) -> None:
-        """Plot expected errors against total epsilons to a PNG or SVG file.
+    def plot(self) -> Any:
+        """Return a Matplotlib figure of expected errors against the total epsilon of a person.
+
+        Bands are the 90 % intervals. Dotted lines are the non-private results and, in gray, the
+        constant guess.
 
         Raises
         ------
-        ParameterError
-            If the name ends neither in ``.png`` nor in ``.svg``.
         MissingExtraError
             If Matplotlib is not installed.
         """
-        plot_plan(self.rows, Path(path), score=self.score, target=self.target)
-
-
-def plot_plan(rows: Sequence[PlanRow], path: Path, *, score: str, target: float | None) -> None:
-    """Plot expected errors with their intervals against the total loss of a worker."""
-    check_picture(path)
-    private = [row for row in rows if row.private]
-    names = list(dict.fromkeys(row.mechanism for row in private))
-    figure = new_figure()
-    figure.set_size_inches(3.5 + 4 * len(names), 4.5)
-    panels = figure.subplots(1, len(names), sharey=True, squeeze=False)[0]
-    for axes, name in zip(panels, names, strict=True):
-        axes.set_title(name, fontsize="medium")
-        axes.set_xlabel("total privacy loss of a person (epsilon)")
-        _draw(axes, rows, [row for row in private if row.mechanism == name], target)
-    panels[0].set_ylabel(f"{SCORE_NAMES[score]}, with 90 % interval")
-    save_with_legend(figure, panels, path)
+        names = list(dict.fromkeys(row.mechanism for row in self.private))
+        figure, panels = new_panels(len(names), width=3.5 + 4 * len(names), share_y=True)
+        for axes, name in zip(panels, names, strict=True):
+            axes.set_title(name, fontsize="medium")
+            axes.set_xlabel("total privacy loss of a person (epsilon)")
+            rows = [row for row in self.private if row.mechanism == name]
+            _draw(axes, self.rows, rows, self.target)
+        panels[0].set_ylabel(f"{SCORE_NAMES[self.score]}, with 90 % interval")
+        add_legend(figure, panels)
+        return figure
 
 
 def _draw(
     axes: Any, every: Sequence[PlanRow], rows: Sequence[PlanRow], target: float | None
 ) -> None:
-    plain = {(row.workers, row.answers): row for row in every if not row.private}
+    without_privacy = {(row.workers, row.answers): row for row in every if not row.private}
     for place, size in enumerate(dict.fromkeys((row.workers, row.answers) for row in rows)):
         line = [row for row in rows if (row.workers, row.answers) == size]
         line.sort(key=lambda row: row.total_epsilon)
         losses = [row.total_epsilon for row in line]
-        colour = f"C{place % 10}"
+        color = COLORS[place % len(COLORS)]
         label = f"{size[0]:,} workers, {size[1]:,} answers each"
-        axes.plot(losses, [row.error for row in line], color=colour, marker="o", label=label)
+        axes.plot(losses, [row.error for row in line], color=color, marker="o", label=label)
         axes.fill_between(
             losses,
             [row.low for row in line],
             [row.high for row in line],
-            color=colour,
+            color=color,
             alpha=0.15,
             linewidth=0,
         )
-        axes.axhline(plain[size].error, color=colour, linestyle=(0, (1, 3)))
+        axes.axhline(without_privacy[size].error, color=color, linestyle=REFERENCE)
     constant = sum(row.constant for row in rows) / len(rows)
-    axes.axhline(constant, color="grey", linestyle=(0, (1, 3)), label="constant guess")
+    axes.axhline(constant, color="grey", linestyle=REFERENCE, label="constant guess")
     if target is not None:
         axes.axhline(target, color="black", linewidth=0.8, label="target")
-    axes.plot([], [], color="black", linestyle=(0, (1, 3)), label="not private")
+    axes.plot([], [], color="black", linestyle=REFERENCE, label="not private")
     axes.set_xscale("log")
     ticks = sorted({round(row.total_epsilon, 3) for row in rows})
     axes.set_xticks(ticks, [f"{tick:.3g}" for tick in ticks])
     axes.minorticks_off()
     axes.set_ylim(bottom=0)
-    axes.grid(alpha=0.3)

@@ -14,10 +14,10 @@ import pandas as pd
 from quietcrowd.evaluation.plots import (
     LOW_WEIGHT,
     check_picture,
-    new_figure,
     places_around,
     save_with_legend,
 )
+from quietcrowd.figures import new_figure
 from quietcrowd.synthesis.pris_crowd import PrisCrowd
 from quietcrowd.synthesis.weights import Weighting
 from quietcrowd_research.figure import Figure, TablePart

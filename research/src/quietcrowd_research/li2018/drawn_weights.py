@@ -17,7 +17,8 @@ import pandas as pd
 
 from quietcrowd.answers import Answers
 from quietcrowd.datasets.dataset import Dataset
-from quietcrowd.evaluation.plots import check_picture, new_figure, save_with_legend
+from quietcrowd.evaluation.plots import check_picture, save_with_legend
+from quietcrowd.figures import new_figure
 from quietcrowd.inference.labels.voting import WeightedVote
 from quietcrowd.mechanisms.channels.base import TOTAL
 from quietcrowd.mechanisms.two_layer import TwoLayerRandomizedResponse

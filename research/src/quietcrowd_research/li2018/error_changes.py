@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from quietcrowd.evaluation.plots import EQUAL_EXACT, check_picture, new_figure, save_with_legend
+from quietcrowd.evaluation.plots import EQUAL_EXACT, check_picture, save_with_legend
+from quietcrowd.figures import new_figure
 from quietcrowd.privacy.guarantee import show_loss
 from quietcrowd_research.li2018.printed import EPSILONS, PRINTED
 

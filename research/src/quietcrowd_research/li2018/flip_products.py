@@ -15,7 +15,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import gammainc, gammaincinv
 
-from quietcrowd.evaluation.plots import check_picture, new_figure, save_with_legend
+from quietcrowd.evaluation.plots import check_picture, save_with_legend
+from quietcrowd.figures import new_figure
 from quietcrowd_research.bounds import (
     claimed_change_density,
     claimed_vote_error_bound,

@@ -18,7 +18,8 @@ import pandas as pd
 from quietcrowd.datasets.dataset import Dataset, load_dataset
 from quietcrowd.domains import Ordinal
 from quietcrowd.evaluation.experiment import Experiment
-from quietcrowd.evaluation.plots import check_picture, new_figure, save_with_legend
+from quietcrowd.evaluation.plots import check_picture, save_with_legend
+from quietcrowd.figures import new_figure
 from quietcrowd_research.bounds import (
     claimed_factorization_error_bound,
     claimed_laplace_error_bound,

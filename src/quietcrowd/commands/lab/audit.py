@@ -89,8 +89,8 @@ class Audit(PossibleAnswers):
         else:
             typer.echo(str(report))
         if self.plot is not None:
-            from quietcrowd.evaluation.plots import plot_audit
+            from quietcrowd.evaluation.plots import save_picture
 
-            plot_audit(report, self.plot)
+            save_picture(report.plot(), self.plot)
         if not report.holds:
             raise typer.Exit(BROKEN)

@@ -98,17 +98,28 @@ class Evaluate:
             equal_exact=self.equal_exact,
         )
         result = experiment.run(progress=sys.stderr.isatty())
-        hand_over(result, _print_experiment, self.output, self.plot, self.as_json)
+
+        def draw(path: Path) -> None:
+            from quietcrowd.evaluation.plots import save_picture
+
+            save_picture(result.plot(), path)
+
+        hand_over(result, _print_experiment, draw, self.output, self.plot, self.as_json)
 
 
 def hand_over(
-    result: Any, show: Callable[[Any], None], output: Path | None, plot: Path | None, as_json: bool
+    result: Any,
+    show: Callable[[Any], None],
+    draw: Callable[[Path], None],
+    output: Path | None,
+    plot: Path | None,
+    as_json: bool,
 ) -> None:
     """Write, plot, and then print the results, so that a closed pipe loses no file."""
     if output is not None:
         write_table(result.frame, output)
     if plot is not None:
-        result.plot(plot)
+        draw(plot)
     for sentence in result.skipped:
         print_message(f"note: {sentence}")
     if as_json:

@@ -269,7 +269,7 @@ def _check_files(
         if not picture.parent.is_dir():
             check_folder(picture.parent)
     if pictures:
-        from quietcrowd.evaluation.plots import new_figure
+        from quietcrowd.figures import new_figure
 
         new_figure()
     for source in filter(None, sources):
