@@ -1,5 +1,7 @@
 """Menus and rounds at the server: who may send what, and when it is shown."""
 
+import json
+from collections import Counter
 from itertools import pairwise, product
 from types import SimpleNamespace
 
@@ -412,6 +414,52 @@ def test_the_requester_reads_all_that_workers_would_agree_to(desk):
         assert "Level 2:" in lines[1:-1]
     preview = desk.client.get(f"/campaigns/{made}/preview").raise_for_status().json()
     assert len(preview["config"]["menu"]["entries"]) == 2
+
+
+@pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.QuietcrowdWarning")
+def test_a_round_with_too_few_left_is_shown_with_the_next(desk, clock):
+    """As if who withdrew had never joined; once no round follows, it is not shown at all."""
+    one = rounds(desk, at_least=3, rounds={**ROUNDS, "keep": 3})
+    people = [joined(desk, one, choice=0, slot=0) for _ in range(8)]
+    inferrer = Inferrer(desk.server.database)
+
+    def play(number, senders):
+        clock.to(number)
+        keep(desk)
+        for place in senders:
+            send(people[place], number)[0].raise_for_status()
+
+    def read():
+        inferrer.infer(bytes.fromhex(one))
+        items = desk.client.get(f"/campaigns/{one}/rounds").raise_for_status().json()["items"]
+        return [(row["round"], row["participants"]) for row in items]
+
+    def exported():
+        lines = desk.client.get(f"/campaigns/{one}/reports").raise_for_status().text.splitlines()
+        return Counter(json.loads(line)["round"] for line in lines[1:])
+
+    play(0, range(3))
+    play(1, range(3))
+    play(2, range(3, 7))
+    assert read() == [(0, 3), (1, 3)]
+    for worker in people[:2]:
+        worker.client.delete("/me").raise_for_status()
+    assert read() == [(0, 3), (1, 3)]  # nothing is told before the next release
+    play(3, range(3, 6))
+    assert read() == [(2, 5)]
+    play(4, [3])
+    assert read() == [(2, 5), (3, 3)]
+    desk.client.post(f"/campaigns/{one}/close").raise_for_status()
+    assert read() == [(2, 5), (3, 3)]
+    assert exported() == {2: 12, 3: 6}  # rounds 0 and 1 have the number of the one they belong to
+    people[4].client.delete("/me").raise_for_status()
+    assert read() == [(2, 4)]
+    assert exported() == {2: 10}
+    assert shown(desk, one)[::2] == (2, 10)
+    for worker in (people[3], people[6]):
+        worker.client.delete("/me").raise_for_status()
+    assert shown(desk, one)[::2] == (None, 0)
+    assert not exported()
 
 
 def people_of(desk, one):

@@ -283,7 +283,7 @@ def read_rounds(
     """
     columns = _joined(given.blocks(connection))
     found: dict[int, StoredReports | None] = {}
-    numbers, terms = kept_rounds(connection, given.campaign), json.loads(given.campaign.rounds)
+    numbers, terms = kept_rounds(connection, given.campaign.id), json.loads(given.campaign.rounds)
     more = terms["step"] - 1 if terms["facts"] == "lasting" else 0
     for number in numbers:
         last = max(number, numbers[0] + more)

@@ -19,7 +19,7 @@ workers and reports. Withdrawals and the method are read directly then.
 """
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import (
@@ -136,45 +136,80 @@ def show_rounds(connection: Connection, campaign: bytes, last: int) -> int:
     after = -1 if row.shown_round is None else row.shown_round
     mine = table.c.campaign_id == campaign
     waiting = select(table.c.round).distinct().where(mine, table.c.round > after)
-    counts: dict[int, int] = {}
-    for number in connection.scalars(waiting.where(table.c.round <= last).order_by(table.c.round)):
-        before = max(counts, default=after)
-        new = mine & (table.c.round > before) & (table.c.round <= number)
-        senders = select(table.c.participant_id).distinct().where(new)
-        count = _count(connection, senders.subquery(), true())
-        if count >= row.at_least:
-            counts[number] = count
-    if not counts:
+    waiting = waiting.where(table.c.round <= last).order_by(table.c.round)
+    counts = _shown_alone(
+        connection, row, [*kept_rounds(connection, campaign), *connection.scalars(waiting)]
+    )
+    new = {number: count for number, count in counts.items() if number > after}
+    if not new:
         return 0
-    connection.execute(insert(shown), [{"campaign_id": campaign, "number": one} for one in counts])
-    number = max(counts)
+    connection.execute(insert(shown), [{"campaign_id": campaign, "number": one} for one in new])
+    number = max(new)
     senders = select(table.c.participant_id).where(mine, table.c.round.between(after + 1, number))
     connection.execute(
         update(person)
         .where(person.c.campaign_id == campaign, person.c.id.in_(senders))
         .values(standing="shown")
     )
-    earlier = select(shown.c.number).where(shown.c.campaign_id == campaign)
-    earlier = earlier.order_by(shown.c.number.desc()).offset(json.loads(row.rounds)["keep"])
-    over = connection.scalar(earlier.limit(1))
-    connection.execute(delete(table).where(mine, table.c.round <= (-1 if over is None else over)))
+    over = kept_rounds(connection, campaign)[: -json.loads(row.rounds)["keep"]]
+    if over:
+        connection.execute(delete(table).where(mine, table.c.round <= over[-1]))
+        older = (shown.c.campaign_id == campaign) & (shown.c.number <= over[-1])
+        connection.execute(update(shown).where(older).values(kept=0))
     connection.execute(
         update(tables.campaign).where(tables.campaign.c.id == campaign).values(shown_round=number)
     )
     update_released(connection, campaign)
-    return sum(counts.values())
+    return sum(new.values())
+
+
+def _shown_alone(connection: Connection, campaign: Any, numbers: Sequence[int]) -> dict[int, int]:
+    """Return those of some rounds that are not shown with a later one, and their workers.
+
+    `numbers` are ascending, and begin with the first kept round. A round with fewer than `at_least`
+    workers is shown with the next, also if they are fewer because others have withdrawn.
+    """
+    table, shown = tables.round_report.c, tables.shown_round.c
+    over = select(func.max(shown.number)).where(shown.campaign_id == campaign.id, shown.kept == 0)
+    before, found = connection.scalar(over), {}
+    for number in numbers:
+        new = (table.campaign_id == campaign.id) & (table.round <= number)
+        if before is not None:
+            new &= table.round > before
+        senders = select(table.participant_id).distinct().where(new)
+        count = _count(connection, senders.subquery(), true())
+        if count >= campaign.at_least:
+            found[number] = count
+            before = number
+    return found
+
+
+def _merge_rounds(connection: Connection, campaign: bytes) -> None:
+    """Show rounds in which too few workers are left with the next ones, if there are some."""
+    table, shown = tables.campaign, tables.shown_round
+    row = connection.execute(select(table).where(table.c.id == campaign)).one()
+    kept = kept_rounds(connection, campaign)
+    few = set(kept) - _shown_alone(connection, row, kept).keys()
+    mine = shown.c.campaign_id == campaign
+    connection.execute(delete(shown).where(mine, shown.c.number.in_(few)))
+    last = select(func.max(shown.c.number)).where(mine).scalar_subquery()
+    connection.execute(update(table).where(table.c.id == campaign).values(shown_round=last))
 
 
 def shown_rounds(connection: Connection, campaign: bytes) -> list[int]:
     """Return the numbers of the shown rounds of a campaign, ascending."""
+    return _numbers(connection, tables.shown_round.c.campaign_id == campaign)
+
+
+def kept_rounds(connection: Connection, campaign: bytes) -> list[int]:
+    """Return the shown rounds of a campaign whose reports are not deleted yet, ascending."""
     shown = tables.shown_round.c
-    wanted = select(shown.number).where(shown.campaign_id == campaign)
-    return list(connection.scalars(wanted.order_by(shown.number)))
+    return _numbers(connection, (shown.campaign_id == campaign) & (shown.kept == 1))
 
 
-def kept_rounds(connection: Connection, campaign: Any) -> list[int]:
-    """Return the shown rounds with reports of a campaign, a row of its table, ascending."""
-    return shown_rounds(connection, campaign.id)[-json.loads(campaign.rounds)["keep"] :]
+def _numbers(connection: Connection, wanted: ColumnElement[bool]) -> list[int]:
+    number = tables.shown_round.c.number
+    return list(connection.scalars(select(number).where(wanted).order_by(number)))
 
 
 def is_of_shown_round(campaign: Any) -> ColumnElement[bool]:
@@ -191,6 +226,7 @@ def update_released(connection: Connection, campaign: bytes) -> None:
     them. The campaign must be locked, and its workers wait for releases.
     """
     person, table = tables.participant, tables.campaign
+    _merge_rounds(connection, campaign)
     row = connection.execute(select(table).where(table.c.id == campaign)).one()
     shown = (person.c.campaign_id == campaign) & (person.c.standing == "shown")
     if row.erasures != row.shown_erasures:

@@ -325,8 +325,10 @@ shown_round = _table(
     Column("etag", Text),
     Column("head", Text),
     *(_counted(name, 0) for name in ("truths", "workers")),
+    _counted("kept", 1),
 )
-"""Rounds that the requester sees; the head is null until an inference."""
+"""Rounds that the requester sees; the head is null until an inference. `kept` is 0 once reports are
+deleted."""
 
 round_page = _table(
     "round_page",

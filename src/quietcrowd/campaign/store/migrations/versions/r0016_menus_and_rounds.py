@@ -18,8 +18,8 @@ _ADDED: dict[str, dict[str, Any]] = {
 }
 
 
-def _count(name: str) -> sa.Column[Any]:
-    return sa.Column(name, WHOLE, nullable=False, server_default="0")
+def _count(name: str, default: str = "0") -> sa.Column[Any]:
+    return sa.Column(name, WHOLE, nullable=False, server_default=default)
 
 
 def upgrade() -> None:
@@ -55,6 +55,7 @@ def upgrade() -> None:
         sa.Column("head", sa.Text(), nullable=True),
         _count("truths"),
         _count("workers"),
+        _count("kept", "1"),
         sa.PrimaryKeyConstraint("campaign_id", "number"),
         sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], ondelete="CASCADE"),
         **STRICT,
