@@ -20,7 +20,8 @@
         ├── ConvergenceWarning                    a fit stopped before it converged
         ├── DroppedRowsWarning                    rows, or known truths, are dropped
         ├── ChangedValuesWarning                  ids or labels are read in another form
-        └── SimilarLabelsWarning                  labels differ only by capitals or spaces
+        ├── SimilarLabelsWarning                  labels differ only by capitals or spaces
+        └── SuddenChangeWarning                   many truths seem to have changed at once
 
 Errors and warnings have a `code`, such as ``"parameters.not-whole"``, and `fields`, the values that
 the message names. The sentence of a code is in ``texts/``, in the file of its first part.
@@ -49,6 +50,7 @@ __all__ = [
     "RemovedMechanismError",
     "SimilarLabelsWarning",
     "SimulatedNoiseWarning",
+    "SuddenChangeWarning",
     "UnansweredError",
 ]
 
@@ -168,3 +170,7 @@ class SimilarLabelsWarning(QuietcrowdWarning):
 
 class ConvergenceWarning(QuietcrowdWarning):
     """A fit reached its limit of iterations before its objective converged."""
+
+
+class SuddenChangeWarning(QuietcrowdWarning):
+    """Many of the truths that are followed over time seem to have changed in one round."""

@@ -22,11 +22,12 @@ from quietcrowd.inference.extending import (
 from quietcrowd.inference.loop import LoopResult, Progress, run_loop
 from quietcrowd.inference.method import TruthInference
 from quietcrowd.inference.model import HasPosterior, Model
-from quietcrowd.inference.notices import warn_about_result, warn_about_source
+from quietcrowd.inference.notices import warn_about_result, warn_about_source, warn_each
 from quietcrowd.inference.partition import Partition, Summary, hash_ids
 from quietcrowd.inference.reading import Given, Observations
 from quietcrowd.inference.rounds.following import (
     begin_round,
+    change_warnings,
     check_follows,
     end_round,
     first_history,
@@ -389,6 +390,8 @@ class FittingMethod(TruthInference):
         -----
         NoiseIgnoredWarning, SimulatedNoiseWarning, NoSignalWarning
             As for `fit`.
+        SuddenChangeWarning
+            If many truths seem to have changed in this round at once.
 
         Examples
         --------
@@ -428,13 +431,15 @@ class FittingMethod(TruthInference):
             warn_about_result(model, observed.mechanism, result, 2)
             swept = np.concatenate([init.swept, partition.draws])
             return self._estimate(model, observed, known, result, swept, partition)
-        model, start, history = begin_round(model, init, number, partition)
+        model, start, history = begin_round(model, init, number, partition, earlier)
         result = extend_loop(model, start, earlier, partition)
         found = with_predictions(model, partition, result.state, result.estimates)
         result = evolve(result, estimates=found)
         warn_about_result(model, observed.mechanism, result, 2)
         estimate = self._estimate(model, observed, known, result, partition.draws, partition)
-        return evolve(estimate, over_time=end_round(estimate, history, number))
+        history = end_round(estimate, history, number)
+        warn_each(change_warnings(history.last), 2)
+        return evolve(estimate, over_time=history)
 
     def prepare(
         self, observed: Observations, truths: Any = None, summary: Summary | None = None

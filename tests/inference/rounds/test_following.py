@@ -1,6 +1,7 @@
 """Rounds of answers, of which each estimate extends the one before."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,12 @@ from attrs import evolve
 
 import quietcrowd as qc
 from quietcrowd.answers import Answers
-from quietcrowd.exceptions import AnswerError, DroppedRowsWarning, ParameterError
+from quietcrowd.exceptions import (
+    AnswerError,
+    DroppedRowsWarning,
+    ParameterError,
+    SuddenChangeWarning,
+)
 from quietcrowd.inference.numbers.learning import learn
 
 pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.QuietcrowdWarning")
@@ -25,11 +31,12 @@ NOISE = {
 }
 
 
-def reports_of(kind, number, *, tasks=40, workers=60, each=8, first=0):
-    """Return the reports of a round; truths stay the same but for a few."""
+def reports_of(kind, number, *, tasks=40, workers=60, each=8, first=0, shift=0):
+    """Return the reports of a round; the truths stay, or labels are the next by `shift`."""
     rng = np.random.default_rng(number)
     names = [f"t{place}" for place in range(first, first + tasks)]
     truths = np.random.default_rng(77).integers(3, size=200)[first : first + tasks]
+    truths = (truths + shift) % 3
     chosen = np.argsort(rng.random((workers, tasks)), axis=1)[:, :each]
     worker, task = np.repeat(np.arange(workers), each), chosen.ravel()
     right = rng.random(len(task)) < np.linspace(0.5, 0.95, workers)[worker]
@@ -172,6 +179,33 @@ def test_new_workers_and_old_ones():
     counts = more.workers.set_index("worker")["answers"]
     assert (counts[range(60)] == 24).all()
     assert (counts[range(60, 90)] == 8).all()
+
+
+@pytest.mark.parametrize("kind", ["labels", "laplace", "piecewise"])
+def test_truths_that_all_change_at_once_are_found_in_that_round(kind, monkeypatch):
+    """The errors of that round are less than half of those without sudden changes."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SuddenChangeWarning)
+        before = chain(kind, (1, 2, 3, 4))
+    reports = reports_of(kind, 5, shift=1)
+    with pytest.warns(SuddenChangeWarning, match="in round 5 about [0-9]+% of the truths seem"):
+        found = FOLLOW.extend(before, reports)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SuddenChangeWarning)
+        later = FOLLOW.extend(found, reports_of(kind, 6, shift=1)).smoothed().groupby("round")
+        monkeypatch.setattr("quietcrowd.inference.rounds.changes.SUDDEN", 0.0)
+        without = FOLLOW.extend(before, reports)
+
+    def error(frame, number):
+        truths = np.random.default_rng(77).integers(3, size=40) + (number > 4)
+        right = frame["task"].map({f"t{place}": truth % 3 for place, truth in enumerate(truths)})
+        if kind == "labels":
+            return (frame["truth"] != right.map(dict(enumerate("abc")))).mean()
+        return (frame["truth"] - (2.0 + 2.5 * right)).abs().mean()
+
+    assert error(found.truths, 5) < 0.5 * error(without.truths, 5)
+    assert error(later.get_group(5), 5) < 0.5 * error(without.truths, 5)
+    assert error(later.get_group(4), 4) < 1.1 * error(before.truths, 4) + 0.05
 
 
 @pytest.mark.parametrize("kind", NOISE)

@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 from attrs import evolve
 
+from quietcrowd.inference.rounds.changes import EXTENTS, SUDDEN
 from quietcrowd.inference.rounds.history import FilterBank, Round, RoundHistory
 from quietcrowd.inference.rounds.transitions import Transitions
 from quietcrowd.inference.task_estimates import LabelEstimates
@@ -17,10 +18,11 @@ def histories(transitions, messages):
     """Return the history after each round, by messages of shape (rounds, tasks, states)."""
     bank, rounds = FilterBank.first(transitions, messages.shape[1]), ()
     for place, message in enumerate(messages):
+        gap = NUMBERS[place] - NUMBERS[place - 1] if place else 0
         if place:
-            step = transitions.repeated(NUMBERS[place] - NUMBERS[place - 1])
-            bank = bank.predicted(step, messages.shape[1])
-        bank = bank.updated(message)
+            bank = bank.predicted(transitions.repeated(gap), messages.shape[1])
+        change = bank.change(message, transitions, gap)
+        bank = bank.updated(message, change)
         nothing = np.zeros(messages.shape[1], np.int64)
         found = Round(
             number=NUMBERS[place],
@@ -29,20 +31,26 @@ def histories(transitions, messages):
             met=nothing == 0,
             estimates=LabelEstimates.empty(messages.shape[1], np.int8),
             apparent=bank.mean.astype(np.float32),
+            change=change.mean(bank.weights),
         )
         rounds = (*rounds, found)
         yield RoundHistory(bank=bank, transitions=transitions, rounds=rounds)
 
 
 def paths(transitions, candidate, messages):
-    """Return the joint probability of reports and each path of the truth of one task."""
+    """Return the joint probability of reports and each path of the truth of one task.
+
+    Its own reports do not tell of a sudden change of many truths.
+    """
     found = {}
     one = evolve(transitions, anew=transitions.anew[[candidate]])
     for path in product(range(3), repeat=len(messages)):
         likely = REST[path[0]] * np.exp(messages[0][path[0]])
         for place in range(1, len(path)):
-            step = one.repeated(NUMBERS[place] - NUMBERS[place - 1])
-            moved = step.forward(np.eye(3)[np.newaxis])[0]
+            gap = NUMBERS[place] - NUMBERS[place - 1]
+            restarts = (1.0 - (1.0 - SUDDEN) ** gap) * np.mean(EXTENTS)
+            moved = one.repeated(gap).forward(np.eye(3)[np.newaxis])[0]
+            moved = (1.0 - restarts) * moved + restarts * REST
             likely *= moved[path[place - 1], path[place]] * np.exp(messages[place][path[place]])
         found[path] = likely
     return found
@@ -90,5 +98,6 @@ def test_the_true_rate_gets_the_weight():
             switched = rng.random(2000) < 0.12
             truths = np.where(switched, rng.choice(3, 2000, p=REST), truths)
             bank = bank.predicted(transitions, 2000)
-        bank = bank.updated(12.0 * np.eye(3)[truths])
+        messages = 12.0 * np.eye(3)[truths]
+        bank = bank.updated(messages, bank.change(messages, transitions, 1))
     assert bank.weights[4] > 0.99

@@ -3,10 +3,11 @@
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from attrs import evolve
 
-from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.exceptions import AnswerError, ParameterError, SuddenChangeWarning
 from quietcrowd.frames import positions_by_text
 from quietcrowd.inference.model import FollowsTime, Model
 from quietcrowd.inference.partition import Partition
@@ -20,6 +21,9 @@ from quietcrowd.inference.rounds.history import (
 )
 from quietcrowd.inference.task_estimates import LabelEstimates
 from quietcrowd.validation import check_whole
+
+MANY = 0.4
+"""Fraction of the truths that change suddenly of which users are warned."""
 
 
 def round_of_fit(method: Any, number: int | None) -> int | None:
@@ -70,17 +74,24 @@ def join_tasks(init: Any, observed: Observations) -> Observations:
 
 
 def begin_round(
-    model: Any, init: Any, number: int, partition: Partition
+    model: Any, init: Any, number: int, partition: Partition, earlier: npt.NDArray[np.intp]
 ) -> tuple[Any, Any, RoundHistory]:
-    """Return the model of a round with the truths' priors, its start, and the predicted history."""
+    """Return the model of a round with the truths' priors, its start, and the predicted history.
+
+    Messages with the skills of earlier rounds tell of a sudden change before truths are taken for
+    the earlier ones. `earlier` are places of workers, as of `join_workers`.
+    """
     transitions = init.model.transitions(init.tally, init.state)
     history: RoundHistory = init.over_time
-    step = transitions.repeated(number - history.last.number)
-    bank = history.bank.predicted(step, partition.tasks)
+    gap = number - history.last.number
+    bank = history.bank.predicted(transitions.repeated(gap), partition.tasks)
     tally, state = init.model.at_rest(init.tally, init.state)
-    history = evolve(history, bank=bank, transitions=transitions)
     start = evolve(init, tally=tally, state=state)
-    return model.next_round(partition, log_priors(bank.mean)), start, history
+    rest = np.tile(log_priors(transitions.rest), (partition.tasks, 1))
+    messages = model.next_round(partition, rest).messages(partition, state.take(earlier))
+    changed = evolve(bank, now=bank.change(messages, transitions, gap).forward(bank.now))
+    history = evolve(history, bank=bank, transitions=transitions)
+    return model.next_round(partition, log_priors(changed.mean)), start, history
 
 
 def first_history(estimate: Any, number: int) -> RoundHistory:
@@ -93,7 +104,9 @@ def first_history(estimate: Any, number: int) -> RoundHistory:
 def end_round(estimate: Any, history: RoundHistory, number: int) -> RoundHistory:
     """Return the history with the messages of a round."""
     messages = estimate.model.messages(estimate.partition, estimate.state)
-    bank = history.bank.updated(messages)
+    gap = number - history.last.number if history.rounds else 0
+    change = history.bank.change(messages, history.transitions, gap)
+    bank = history.bank.updated(messages, change)
     answers = estimate.answers.answers_per_task
     met = answers > 0
     if history.rounds:
@@ -106,8 +119,19 @@ def end_round(estimate: Any, history: RoundHistory, number: int) -> RoundHistory
         met=met,
         estimates=estimate.estimates,
         apparent=bank.mean.astype(np.float32),
+        change=change.mean(bank.weights),
     )
     return evolve(history, bank=bank, rounds=(*history.rounds, found)[-KEPT_ROUNDS:])
+
+
+def change_warnings(found: Round) -> list[Warning]:
+    """Return a warning if many truths seem to have changed in a round."""
+    share = found.change.extent
+    if share < MANY:
+        return []
+    return [
+        SuddenChangeWarning("inference.truths-changed-at-once", number=found.number, share=share)
+    ]
 
 
 def with_predictions(model: Any, partition: Any, state: Any, estimates: Any) -> Any:

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import evolve, frozen
 
+from quietcrowd.inference.rounds.changes import LEAST, Change, likelihoods, mean_of
 from quietcrowd.inference.rounds.transitions import Transitions
 from quietcrowd.inference.task_estimates import Estimates
 
@@ -14,7 +15,7 @@ Floats = npt.NDArray[np.float64]
 KEPT_ROUNDS = 32
 """Number of rounds that an estimate stores."""
 
-_LEAST, _LEAST_PRIOR = 1e-300, 1e-27
+_LEAST_PRIOR = 1e-27
 
 
 def log_priors(truths: Floats) -> Floats:
@@ -51,10 +52,7 @@ class FilterBank:
     @property
     def mean(self) -> Floats:
         """Distributions of the apparent truths, shape (tasks, states)."""
-        total = np.zeros(self.now.shape[1:])
-        for weight, now in zip(self.weights, self.now, strict=True):
-            total += weight * now
-        return total
+        return mean_of(self.weights, self.now)
 
     def predicted(self, transitions: Transitions, tasks: int) -> Self:
         """Return the bank of a later round; tasks without an earlier one come last."""
@@ -64,13 +62,15 @@ class FilterBank:
         now[:, known:] = transitions.rest
         return evolve(self, now=now)
 
-    def updated(self, messages: Floats) -> Self:
-        """Return the bank after reports with these log-likelihoods, shape (tasks, states)."""
-        likely = np.exp(messages - messages.max(axis=1, keepdims=True))
-        now = self.now * likely
-        totals = np.maximum(now.sum(axis=2), _LEAST)
-        now /= totals[:, :, np.newaxis]
-        return type(self)(now=now, evidence=self.evidence + np.log(totals).sum(axis=1))
+    def change(self, messages: Floats, transitions: Transitions, rounds: int) -> Change:
+        """Return what reports with these log-likelihoods tell of a sudden change."""
+        return Change.of(self.now, self.weights, messages, transitions, rounds)
+
+    def updated(self, messages: Floats, change: Change) -> Self:
+        """Return the bank after a change and reports with these log-likelihoods."""
+        now = change.forward(self.now) * likelihoods(messages)
+        now /= np.maximum(now.sum(axis=2, keepdims=True), LEAST)
+        return type(self)(now=now, evidence=self.evidence + change.evidence)
 
 
 @frozen(kw_only=True, eq=False)
@@ -78,7 +78,7 @@ class Round:
     """One round: its `number`, and arrays with one entry per task.
 
     `estimates` are those that the reports up to this round give, and `apparent` the posteriors of
-    the apparent truths. `met` tells which tasks have had a report.
+    the apparent truths after a `change`. `met` tells which tasks have had a report.
     """
 
     number: int
@@ -87,6 +87,7 @@ class Round:
     met: npt.NDArray[np.bool_]
     estimates: Estimates
     apparent: npt.NDArray[np.float32]
+    change: Change
 
 
 @frozen(kw_only=True, eq=False)
@@ -109,8 +110,9 @@ class RoundHistory:
         for before, after in zip(self.rounds[-2::-1], self.rounds[:0:-1], strict=True):
             step = mean.repeated(after.number - before.number)
             apparent = before.apparent.astype(np.float64)
-            predicted = np.maximum(step.forward(apparent[np.newaxis])[0], _LEAST)
-            ratio = found[-1][: len(apparent)] / predicted
-            earlier = apparent * step.backward(ratio[np.newaxis])[0]
+            change = after.change.of_first(len(apparent))
+            predicted = change.forward(step.forward(apparent[np.newaxis]))
+            ratio = found[-1][: len(apparent)] / np.maximum(predicted, LEAST)
+            earlier = apparent * step.backward(change.backward(ratio))[0]
             found.append(earlier / earlier.sum(axis=1, keepdims=True))
         return found[::-1]
