@@ -125,4 +125,5 @@ def test_picture(picture):
         axis.minorticks_off()
         axis.grid(alpha=0.3)
     axes[0].legend(fontsize=8)
-    picture(figure, "performance-scaling", "Time per answer and sweep.")
+    words = "Time per answer and sweep, over the numbers of answers, workers and labels."
+    picture(figure, "performance-scaling", words)

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from own_process import HERE
-from under_noise.page import page
+from under_noise.page import write
 from under_noise.parts import PARTS
 from under_noise.records import Kept, source_hash
 from under_noise.rivals import LABEL_METHODS, NUMBER_METHODS, SUBJECT
@@ -26,4 +26,4 @@ def test_truth_under_noise():
     kept, sections, start = Kept(KEPT / source_hash()), [], time.process_time()
     for part in PARTS.values():
         sections.append(part(None, kept, SUBJECT))
-        REPORT.write_text(page(sections, SUBJECT, time.process_time() - start))
+        write(REPORT, sections, SUBJECT, time.process_time() - start)

@@ -18,6 +18,8 @@ PEERS = HERE.parent / ".venv-peers" / "bin" / "python"
 HEAD = """\
 # Performance
 
+{finding}
+{pictures}
 `make bench` writes this page. Compare the ratios rather than the times, because machines differ and
 are shared. Both times of a ratio are from the same run. This run used {machine}, {cores} cores and
 Python {python}.
@@ -67,10 +69,27 @@ def pytest_runtest_logfinish():
     """Write the documentation after each benchmark: who stops a long run keeps what it gave."""
     if ROWS:
         head = HEAD.format(
-            machine=platform.machine(), cores=os.cpu_count(), python=sys.version.split()[0]
+            finding=_finding(),
+            pictures="".join(PICTURES),
+            machine=platform.machine(),
+            cores=os.cpu_count(),
+            python=sys.version.split()[0],
         )
         rows = "\n".join(map(_row, ROWS)) + "\n"
-        REPORT.write_text(head + rows + "".join([*NOTES, *_tables(), *PICTURES]))
+        REPORT.write_text(head + rows + "".join([*NOTES, *_tables()]))
+
+
+def _finding():
+    """Return how many goals are met, and how an iteration compares with crowd-kit's."""
+    met = sum(other / seconds >= wanted for _, seconds, _, other, wanted in ROWS)
+    faster = [row[3] / row[1] for row in ROWS if row[2].startswith("crowd-kit's")]
+    said = f"{met} of {len(ROWS)} goals are met"
+    if not faster:
+        return f"{said}."
+    return (
+        f"One iteration is {min(faster):,.0f} to {max(faster):,.0f} times as fast as crowd-kit's, "
+        f"and {said}."
+    )
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -77,6 +77,7 @@ NO_MIRROR = {
     "test_screens": "every screen of the page for workers, with a device that is made up",
     "test_secrets": "everything that a server leaves behind",
     "test_studio_campaigns": "a whole campaign in the studio, with a server",
+    "test_research_pages": "the pages of research/docs, and their pictures",
     "test_studio_in_browser": "the whole studio, with a server",
     "test_studio_rounds": "levels of privacy and rounds in the studio, with a server",
     "test_studio_screens": "every screen of the studio, with a server",

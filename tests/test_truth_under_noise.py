@@ -1,3 +1,4 @@
+import re
 import sys
 from pathlib import Path
 
@@ -103,6 +104,31 @@ def test_draws_are_kept_and_only_the_judged_method_is_run_again(tmp_path):
     assert runs == ["ours", "other"] * 2 + ["ours"] * 2
     assert first["ours"][LOSS].shape == (2, 1)
     assert np.array_equal(first["ours"][LOSS], first["other"][LOSS])  # all see the same
+
+
+@pytest.mark.usefixtures("cells")
+def test_long_tables_of_the_page_are_files():
+    from under_noise.page import LONGEST, finished
+
+    rows = "".join(f"| some | {number} | 0.1 ± 0.02 |\n" for number in range(LONGEST + 1))
+    head = "| crowd | ε | ours |\n| --- | --- | --- |\n"
+    bars = (
+        "| geometric mean over ε ≤ 3, against the oracle | 1.2 ± 0.1 | at most 1 | missed |\n"
+        "| geometric mean over ε ≤ 3, against one-coin, the best single other method "
+        "| 0.8 ± 0.1 |\n"
+    )
+    text, files = finished(f"## Part A\n\n{bars}\n{head}{rows}\n### Part 2\n\n{head}", "ours")
+    assert "errs 0.8 ± 0.1 times as often as one-coin" in text
+    assert "[13 rows](truth-under-noise/part-a.csv)" in text
+    assert text.count(head) == 1
+    assert {name: table.count("\n") for name, table in files.items()} == {"part-a": LONGEST + 2}
+    assert files["part-a"].startswith("crowd,ε,ours\nsome,0,0.1 ± 0.02\n")
+
+
+def test_the_page_links_its_tables():
+    page = BENCHMARKS.parent / "research" / "docs" / "truth-under-noise.md"
+    linked = re.findall(r"\(truth-under-noise/(.*?\.csv)\)", page.read_text())
+    assert sorted(linked) == sorted(path.name for path in page.with_suffix("").iterdir())
 
 
 @pytest.mark.nightly

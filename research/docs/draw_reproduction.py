@@ -1,6 +1,7 @@
-"""Write ``research/docs/reproduction.md`` from the records of the papers' claims.
+"""Write the pages of the papers' claims from their records.
 
-``python research/docs/draw_reproduction.py`` writes it anew; a test holds the page to the records.
+``python research/docs/draw_reproduction.py`` writes ``research/docs/reproduction.md``, and one page
+per document in ``research/docs/claims``. A test compares the pages with the records.
 """
 
 from __future__ import annotations
@@ -17,72 +18,112 @@ from quietcrowd_research.claim_records import (
     load_documents,
 )
 
-PAGE = Path(__file__).parent / "reproduction.md"
+FOLDER = Path(__file__).parent
 NOT_TRIED = "not tried yet"
-HEAD = """\
+SECTIONS = {
+    "": (NOT_TRIED, "not reproduced", "cannot be tried"),
+    "-reproduced": ("reproduced with a note", "reproduced"),
+}
+"""Verdicts by page of a document, which the end of its name tells."""
+
+OVERVIEW = """\
 # What the papers claim, and what comes out
 
-Every printed claim of five documents: what we find, a verdict, and how it is checked. Each document
-begins with its figures and tables by their numbers, the commands that draw them again, and
-[what these wrote](reproduction/index.md). "Found" has standard errors, as ±, where a
-simulation was repeated and they are at hand; where none stand, the page that is linked says how
-often it was run. "Reproduced" needs a run, a count or a proof; "cannot be tried" says what is
-missing.
+Of {all} printed claims of five documents, {reproduced} {are} reproduced, {noted} more with a \
+note, and {failed} are not; {untried} cannot be tried.
 
-This page is written from the records in `research/src/quietcrowd_research/claims/` by
-`python research/docs/draw_reproduction.py`.
+![Claims of each document by verdict.](figures/verdicts.svg)
+
+"Reproduced" requires a run, a count or a proof. "With a note" means that the claim is true in \
+part, or under conditions that the note states. "Cannot be tried" states what is missing, such \
+as data that are not public. Each page lists the claims that are not reproduced first, with what \
+we found and how it is checked, and the commands for its figures and tables. [All figures and \
+tables](reproduction/index.md) are the output of full runs.
+
 """
+PAGES = {
+    "": """\
+# Claims of {name} that are not reproduced
+
+Of {all} claims, {failed} are not reproduced and {untried} cannot be tried; \
+[{true} are reproduced]({name}-reproduced.md), most of them with a note.
+
+![Claims of {name} by kind and verdict.](../figures/verdicts-{name}.svg)
+
+{title}.
+
+{note} Numbers after ± are standard errors of a repeated simulation.
+
+""",
+    "-reproduced": """\
+# Claims of {name} that are reproduced
+
+Of {all} claims, {reproduced} {are} reproduced and {noted} more with a note; \
+[the others]({name}.md) are not reproduced or cannot be tried.
+
+![Claims of {name} by kind and verdict.](../figures/verdicts-{name}.svg)
+
+{title}.
+""",
+}
 
 
-def written() -> str:
-    """Return the page."""
+def pages() -> dict[str, str]:
+    """Return the pages by their paths below this folder."""
     documents = load_documents()
-    parts = [HEAD, _counts(documents)]
-    parts += map(_document, documents)
-    return "\n".join(parts)
-
-
-def _counts(documents: tuple[Document, ...]) -> str:
-    """Return how many claims of each document have which verdict."""
-    claims = [claim for document in documents for claim in document.claims]
-    untried = any(claim.verdict is None for claim in claims)
-    columns = (*VERDICTS, *(NOT_TRIED,) * untried)
-    rows = []
-    total: Counter[str] = Counter()
+    counts = {document.name: _count(document.claims) for document in documents}
+    total = sum(counts.values(), Counter())
+    found = {"reproduction.md": OVERVIEW.format(**_numbers(total)) + _table(documents, counts)}
     for document in documents:
-        count = Counter(claim.verdict or NOT_TRIED for claim in document.claims)
-        total += count
-        rows.append(_row(f"[{document.name}](#{document.name})", count, columns))
-    rows.append(_row("all", total, columns))
-    head = f"| document | claims | {' | '.join(columns)} |\n|---|{'---|' * (len(columns) + 1)}"
-    return "\n".join([head, *rows, ""])
+        numbers = _numbers(counts[document.name])
+        for end, head in PAGES.items():
+            begin = head.format(
+                name=document.name, title=document.title, note=document.note, **numbers
+            )
+            found[f"claims/{document.name}{end}.md"] = begin + _document(document, end)
+    return found
 
 
-def _row(name: str, count: Counter[str], columns: tuple[str, ...]) -> str:
-    numbers = " | ".join(str(count[column]) for column in columns)
-    return f"| {name} | {sum(count.values())} | {numbers} |"
+def _count(claims: tuple[Claim, ...]) -> Counter[str]:
+    return Counter(claim.verdict or NOT_TRIED for claim in claims)
 
 
-def _document(document: Document) -> str:
-    lines = [
-        f"## {document.name}\n",
-        f"{document.title}.\n",
-        f"{document.note}\n",
-        "| in the document | `quietcrowd reproduce` | |",
-        "|---|---|---|",
-        *map(_printed, document.printed),
-        "",
-        "| where | claim | found | verdict | how it is checked |",
-        "|---|---|---|---|---|",
-        *map(_claim, document.claims),
-        "\nOf other people's work, and not tried: " + "; ".join(document.skipped) + ".\n",
-    ]
-    return "\n".join(lines)
+def _numbers(count: Counter[str]) -> dict[str, int | str]:
+    names = ("reproduced", "noted", "failed", "untried")
+    numbers = dict(zip(names, (count[verdict] for verdict in VERDICTS), strict=True))
+    are = "is" if numbers["reproduced"] == 1 else "are"
+    true = numbers["reproduced"] + numbers["noted"]
+    return {"all": sum(count.values()), "are": are, "true": true, **numbers}
+
+
+def _table(documents: tuple[Document, ...], counts: dict[str, Counter[str]]) -> str:
+    """Return how many claims of each document have which verdict."""
+    rows = [f"| document | claims | {' | '.join(VERDICTS)} |", "|---" * (len(VERDICTS) + 2) + "|"]
+    for document in documents:
+        count = counts[document.name]
+        numbers = " | ".join(str(count[verdict]) for verdict in VERDICTS)
+        link = f"[{document.title}](claims/{document.name}.md)"
+        rows.append(f"| {link} | {sum(count.values())} | {numbers} |")
+    return "\n".join(rows) + "\n"
+
+
+def _document(document: Document, end: str) -> str:
+    lines = []
+    if not end:
+        lines += ["| in the document | `quietcrowd reproduce` | |", "|---|---|---|"]
+        lines += map(_printed, document.printed)
+    for verdict in SECTIONS[end]:
+        claims = [claim for claim in document.claims if (claim.verdict or NOT_TRIED) == verdict]
+        if claims:
+            lines += ["", f"## {verdict.capitalize()}", "", *map(_claim, claims)]
+    if not end:
+        lines += ["", "## About other work, not tried", "", f"{'; '.join(document.skipped)}."]
+    return "\n".join(lines) + "\n"
 
 
 def _printed(printed: Printed) -> str:
     """Return what shows a figure or table, with a link to what was written."""
-    shown = ", ".join(f"[`{name}`](reproduction/{name}.md)" for name in printed.figures)
+    shown = ", ".join(f"[`{name}`](../reproduction/{name}.md)" for name in printed.figures)
     return f"| {printed.number} | {shown} | {printed.note} |"
 
 
@@ -92,23 +133,25 @@ def _claim(claim: Claim) -> str:
     if claim.noise_aware:
         found += f" *Noise-aware: {claim.noise_aware}*"
     checked = "; ".join([claim.check.rstrip("."), *map(_link, claim.exists)])
-    mark = f'<a id="{claim.id}"></a>{claim.where}'
-    cells = (mark, said, found, f"**{claim.verdict or NOT_TRIED}**", checked)
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    mark = f'<a id="{claim.id}"></a>**{claim.where}.**'
+    return f"- {mark} {said}\n  - *Found:* {found}\n  - *Check:* {checked}"
 
 
 def _link(name: str) -> str:
     """Return a link to a page or a test; the command of a figure; a public name as it is."""
     if name.startswith("figure:"):
         figure = name.removeprefix("figure:")
-        return f"[`quietcrowd reproduce {figure}`](reproduction/{figure}.md)"
+        return f"[`{figure}`](../reproduction/{figure}.md)"
     path, _, test = name.partition("::")
     if "/" not in path:
         return f"`{name}`"
-    target = os.path.relpath(path, "research/docs")
+    target = os.path.relpath(path, "research/docs/claims")
     shown = test.replace("_", " ").removeprefix("test ") if test else Path(path).name
     return f"[{shown}]({target})"
 
 
 if __name__ == "__main__":
-    PAGE.write_text(written(), encoding="utf-8")
+    for place, text in pages().items():
+        path = FOLDER / place
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")

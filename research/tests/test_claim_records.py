@@ -132,8 +132,14 @@ def test_a_figure_or_table_is_found_by_its_number():
     assert sorted(shown) == sorted(FIGURES)
 
 
-def test_the_page_is_what_the_records_say():
-    page = drawing()
-    assert page.PAGE.read_text(encoding="utf-8") == page.written(), (
-        "run: python research/docs/draw_reproduction.py"
-    )
+def test_the_pages_are_what_the_records_say():
+    drawing_of = drawing()
+    written = drawing_of.pages()
+    found = {
+        path.relative_to(drawing_of.FOLDER).as_posix(): path.read_text(encoding="utf-8")
+        for path in (
+            drawing_of.FOLDER / "reproduction.md",
+            *drawing_of.FOLDER.glob("claims/*"),
+        )
+    }
+    assert found == written, "run: python research/docs/draw_reproduction.py"

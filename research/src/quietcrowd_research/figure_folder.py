@@ -7,6 +7,8 @@ seed, is not run again.
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from io import StringIO
@@ -21,10 +23,14 @@ from quietcrowd import __version__
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.formats import write_table
 from quietcrowd.formats.files import replacing
+from quietcrowd_research.claim_records import VERDICTS, Claim, load_documents
 from quietcrowd_research.figure import Figure, FigureResult
 from quietcrowd_research.tables import print_figure
 
 INDEX = "index.md"
+
+FAILED = ("not reproduced", "cannot be tried")
+"""Verdicts of the claims on the first page of a document; others are on the second."""
 
 DIGITS = 7
 """Of the numbers in a CSV file: more than any of them is sure of."""
@@ -138,32 +144,97 @@ def _rounded(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _page(name: str, result: FigureResult, made: Mapping[str, Any], files: Sequence[str]) -> str:
-    """Return the Markdown of a figure: what it is, its table as it is printed, its picture."""
+    """Return the Markdown of a figure: what was found, its picture, its table as it is printed."""
     sheet = StringIO()
     print_figure(result, Console(file=sheet, width=80, highlight=False, markup=False))
-    lines = [
-        f"# {result.figure.title}",
-        "",
-        f"Made by `quietcrowd reproduce {name} --trials {made['trials']} --seed {made['seed']}`, "
-        f"version {made['version']}. All numbers: [{name}.csv]({name}.csv).",
-        "",
-        "```plain",
-        *(line.rstrip() for line in sheet.getvalue().splitlines()),
-        "```",
-    ]
-    if result.skipped:
-        lines += ["", *(f"- {sentence}" for sentence in result.skipped)]
-    if f"{name}.png" in files:
-        lines += ["", f"![{result.figure.title}]({name}.png)"]
+    lines = [line.rstrip() for line in sheet.getvalue().splitlines()]
+    head = _head(name, result.figure, made, files)
+    return "\n".join([*head, *_body(lines, result.skipped)]) + "\n"
+
+
+def _head(
+    name: str, figure: Figure, made: Mapping[str, Any], files: Sequence[str]
+) -> Sequence[str]:
+    lines = [f"# {figure.title}", "", finding(name), ""]
+    picture = name if f"{name}.png" in files else same_results(name)
+    if picture is not None:
+        lines += [f"![{figure.title}]({picture}.png)", ""]
     if f"{name}.svg" in files:
-        lines += ["", f"The same: [SVG]({name}.svg)"]
-    return "\n".join(lines) + "\n"
+        lines += [f"The same: [SVG]({name}.svg)", ""]
+    made_by = f"quietcrowd reproduce {name} --trials {made['trials']} --seed {made['seed']}"
+    numbers = f"All numbers: [{name}.csv]({name}.csv)."
+    return [*lines, f"Made by `{made_by}`, version {made['version']}. {numbers}"]
+
+
+def _body(sheet: Sequence[str], skipped: Sequence[str]) -> Sequence[str]:
+    lines = ["", "```plain", *sheet, "```"]
+    return [*lines, "", *(f"- {sentence}" for sentence in skipped)] if skipped else lines
+
+
+def finding(name: str) -> str:
+    """Return what the records of claims say of a figure: verdicts, and the claim about it."""
+    document, claims = claims_of(name)
+    if not claims:
+        return "No claim of the records depends on this figure."
+    verdicts = Counter(str(claim.verdict) for claim in claims)
+    main = next((claim for claim in claims if claim.kind in ("figure", "table")), claims[0])
+    said = f"**{str(main.verdict).capitalize()}:** {main.claim}"
+    counts = ", ".join(f"{verdicts[one]} {one}" for one in VERDICTS if verdicts[one])
+    number = "claim" if len(claims) == 1 else "claims"
+    page = document if main.verdict in FAILED else f"{document}-reproduced"
+    link = f"[what we found](../claims/{page}.md#{main.id})"
+    return f"{said} Of {len(claims)} {number} about this figure: {counts} ({link})."
+
+
+def claims_of(name: str) -> tuple[str, Sequence[Claim]]:
+    """Return the document of a figure, and the claims that it checks or that name its number."""
+    named = [one for one in load_documents() if one.name == name.partition("-")[0]]
+    if not named:
+        return "", ()
+    document = named[0]
+    claims = [claim for claim in document.claims if f"figure:{name}" in claim.exists]
+    if not claims:
+        number = next(one.number for one in document.printed if name in one.figures)
+        kind, numerals = number.split()[0].rstrip("s"), re.findall(r"\b(?:\d+|[IVX]+)\b", number)
+        place = re.compile(rf"{kind}s? (?:.*, )?(?:{'|'.join(numerals)})\b")
+        claims = [claim for claim in document.claims if place.search(claim.where)]
+    return document.name, claims
+
+
+def same_results(name: str) -> str | None:
+    """Return another figure of the same experiments that has a picture."""
+    from quietcrowd_research.figures import FIGURES
+
+    alike = (
+        other
+        for other, figure in FIGURES.items()
+        if figure.has_picture and figure.parts == FIGURES[name].parts
+    )
+    return next(alike, None) if name in FIGURES else None
+
+
+def write_pages_anew(folder: Path, figures: Mapping[str, Figure]) -> None:
+    """Write the pages of a folder again, with their printed tables as they are.
+
+    Use it after a change of the records of claims. Nothing is run.
+    """
+    for name, figure in figures.items():
+        note, page = _note(folder, name), folder / f"{name}.md"
+        if note:
+            _, _, rest = page.read_text(encoding="utf-8").partition("\n```plain\n")
+            sheet, _, rest = rest.partition("\n```\n")
+            skipped = re.findall(r"^- (.*)$", rest, re.MULTILINE)
+            lines = [*_head(name, figure, note, note["files"]), *_body(sheet.split("\n"), skipped)]
+            with replacing(page) as temporary:
+                temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def _write_index(figures: Mapping[str, Figure], states: Mapping[str, str], folder: Path) -> None:
     """Write the page that lists what is there, how it was made, and what is not there."""
     lines = [
         "# Figures and tables, run again",
+        "",
+        f"`quietcrowd reproduce` computes {len(figures)} figures and tables of the papers again.",
         "",
         "| name | what it is | trials | seed | made on | version |",
         "|---|---|---|---|---|---|",
