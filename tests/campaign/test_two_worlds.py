@@ -44,9 +44,11 @@ or free: whoever has it, but not the code, does all that can be done with it."""
 
 OTHERWISE = {
     "chooses": (["choose"], ["join"]),
+    "moves otherwise": (["join", "move otherwise"], ["join", "move"]),
     "reports otherwise": (["choose", "place"], ["join", "place", "send"]),
+    "reports again": (["join", "place", "send", "send"], ["join", "place", "send"]),
 }
-"""The same invite, but another entry of the menu, and another slot."""
+"""The same invite, but another entry of the menu, and another slot; or the same once more."""
 
 REVEALING = "answers"
 """The act that whoever has the worker's link can find out, by trying it."""
@@ -199,7 +201,10 @@ def test_nobody_else_can_tell_whether_a_worker_acted(pasts, tmp_path, act, join_
 @pytest.mark.parametrize("act", by_day(["chooses", "answers"], [*ACTS, *OTHERWISE]))
 def test_nor_in_rounds_what_a_worker_chose_or_when_it_reports(pasts, tmp_path, act):
     told = pasts("invite", LEAST, "in rounds")
-    shown, sends = act == "leaves when shown", act in (REVEALING, *list(OTHERWISE)[1:])
+    shown, sends = (
+        act == "leaves when shown",
+        act in (REVEALING, "reports otherwise", "reports again"),
+    )
     worker = told.shown[0] if shown else told.late
     everybody = observers(told, worker.invite, link_joins=not sends)
     released = [("POST", f"{OWN}/close")] if shown else []
@@ -324,7 +329,12 @@ def with_link(**members):
 
     def ask(told, copy):
         path = f"/public/campaigns/{copy.campaign}/participants/{copy.somebody.id}"
-        document = {"config_hash": told.config_hash, "invite": copy.invite, **members}
+        document = {
+            "config_hash": told.config_hash,
+            "invite": copy.invite,
+            **told.chosen,
+            **members,
+        }
         return "PUT", path, copy.somebody.credential, document
 
     return ask
@@ -370,11 +380,43 @@ def test_nor_whether_an_invite_is_free_or_reserved(pasts, tmp_path, asked):
     assert telling(pasts("invite"), tmp_path / "one", ("join",), asked) == {}
 
 
-def telling(told, folder, steps, asked):
+OF_ROUNDS = {
+    **{name: TIMED[name] for name in ("public", "another worker", "reports of another worker")},
+    **{
+        f"GET {rest}": of_requester("GET", rest)
+        for rest in (
+            "",
+            "/invites",
+            "/funnel",
+            "/rounds",
+            "/series?task=t0",
+            "/results/head?round=0",
+        )
+    },
+    "infer": TIMED["infer"],
+}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    ("before", "steps", "asked"),
+    [
+        ((), ("join", "place", "send"), {**OF_ROUNDS, **REPLACED}),
+        (("join",), ("have chosen otherwise",), {**OF_ROUNDS, **JOINED, **REPLACED}),
+    ],
+    ids=["reported", "chosen otherwise"],
+)
+def test_nor_in_rounds_by_choice_slot_or_reports(pasts, tmp_path, before, steps, asked):
+    """As above, in rounds; with a probability below 1e-6 by chance, too."""
+    told = pasts("invite", LEAST, "in rounds")
+    assert telling(told, tmp_path / "one", steps, asked, before) == {}
+
+
+def telling(told, folder, steps, asked, before=()):
     """Return which requests tell by their time whether the worker took steps, and how well."""
     one = world(told, folder, fresh=True, requests_per_second=0, joins_per_minute=0)
     try:
-        some = copies(one, steps)
+        some = copies(one, steps, before)
         acted = np.array([copy.acted for copy in some])
         address = one.server.url.removeprefix("http://")
         found = {

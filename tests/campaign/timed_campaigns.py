@@ -22,8 +22,8 @@ EACH = 2_000
 """Copies in each world."""
 
 _COPIED = (
-    *(tables.campaign, tables.task, tables.participant, tables.report),
-    *(tables.inference, tables.result_page),
+    *(tables.campaign, tables.task, tables.participant, tables.report, tables.round_report),
+    *(tables.inference, tables.result_page, tables.shown_round, tables.round_page),
 )
 
 Rows = dict[Any, list[dict[str, Any]]]
@@ -54,10 +54,12 @@ class Copy:
     somebody: Person = Factory(Person)
 
 
-def copies(one: World, steps: Sequence[str]) -> list[Copy]:
+def copies(one: World, steps: Sequence[str], before: Sequence[str] = ()) -> list[Copy]:
     """Copy a campaign as it is before and after steps of its worker, in random order."""
     past, database = one.past, one.server.database
     worlds = []
+    for step in before:
+        one.act(past.late, step)
     with database.read() as connection:
         worlds.append(_rows(connection, past.campaign))
     for step in steps:
@@ -96,7 +98,8 @@ def _copy(connection: Connection, rows: Rows, acted: bool, past: Past, spent: bo
                 row["token_sha256"] = token_hash(credentials[old["id"]])
                 if old["id"] == late:
                     row["invite_sha256"] = token_hash(invite)
-        connection.execute(insert(table), new)
+        if new:
+            connection.execute(insert(table), new)
     revoked = {invite: int(acted and spent)} | {new_token("qci_"): 0 for _ in range(3)}
     connection.execute(
         insert(tables.invite),

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import httpx
 from attrs import Factory, define, evolve, field, frozen
+from sqlalchemy import update
 from tests.campaign.clocks import ROUNDS, Clock
 from tests.campaign.people import PLAIN, YES_NO, Desk, Running, new_desk
 from tests.campaign.pictures import PNG
@@ -18,6 +19,7 @@ from tests.campaign.waiting import LONG
 import quietcrowd as qc
 from quietcrowd.campaign.results.inference_process import Inferrer
 from quietcrowd.campaign.server.settings import Settings
+from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.requesters import issue_key
 from quietcrowd.campaign.terms.tokens import key_id, new_token, participant_id, token_hash
 
@@ -114,6 +116,9 @@ IN_ROUNDS = {
 }
 """The first round is shown, and the second one goes on; a worker chose both."""
 
+OTHERWISE = {"choice": 1, "slot": 0}
+"""What the worker of a campaign in rounds chooses in one of the worlds."""
+
 
 def _play(server: Running, folder: Path, join_mode: str, at_least: int, members: dict) -> Past:
     desk = new_desk(server)
@@ -204,17 +209,22 @@ class World:
     def act(self, person: Person, what: str) -> None:
         """Do what the worker does; who moves goes on with another credential."""
         api, past, code = "/api/v1", self.past, 16 * "7"
-        if what == "move":
-            elsewhere = Person(invite=person.invite)
-            self.act(elsewhere, "continue")
+        if what.startswith("move"):
+            self.act(Person(invite=person.invite), what.replace("move", "continue"))
+            return
+        if what == "have chosen otherwise":
+            mine = tables.participant.c.id == bytes.fromhex(person.id)
+            with self.server.database.write() as connection:
+                connection.execute(update(tables.participant).where(mine).values(OTHERWISE))
             return
         joining = f"{api}/public/campaigns/{past.campaign}/participants/{person.id}"
         again = {"code": code, "continues": True}
-        other = {"choice": 1, "slot": 0}
+        elsewhere = {"json": past.join(person, **again, **OTHERWISE)}
         asked = {
-            "choose": ("PUT", joining, {"json": past.join(person, code=code, **other)}),
+            "choose": ("PUT", joining, {"json": past.join(person, code=code, **OTHERWISE)}),
             "join": ("PUT", joining, {"json": past.join(person, code=code)}),
             "continue": ("PUT", joining, {"json": past.join(person, **again)}),
+            "continue otherwise": ("PUT", joining, elsewhere),
             "place": ("PUT", f"{api}/me/place", {}),
             "send": (
                 "POST",
@@ -224,7 +234,7 @@ class World:
             "leave": ("DELETE", f"{api}/me", {}),
         }
         method, url, members = asked[what]
-        who = "the worker, elsewhere" if what == "continue" else "the worker"
+        who = "the worker, elsewhere" if what.startswith("continue") else "the worker"
         self.ask(who, person.credential, method, url, **members).raise_for_status()
 
     def infer(self) -> None:

@@ -14,7 +14,7 @@ from tests.campaign.conformance.cases import (
     campaign_of,
     tampered,
 )
-from tests.campaign.conformance.plays import PLAYS, REFUSED
+from tests.campaign.conformance.plays import DAYS, MENU, PLAYS, REFUSED, within
 from tests.campaign.conformance.server import ORIGIN, Server
 from tests.nightly import by_day, nightly
 
@@ -293,6 +293,40 @@ def test_opposite_answers_ask_for_the_same(client):
             device.take("join", CAMPAIGN)
             device.take("answer", CAMPAIGN, dict.fromkeys(["t0", "t1", "t2"], answer))
             device.take("withdraw", CAMPAIGN)
+        asked.append(
+            [
+                (method, path.partition("/participants/")[0], len(body))
+                for method, path, body in server.requests
+            ]
+        )
+    assert asked[0] == asked[1]
+
+
+IN_ROUNDS_BY_CHOICE = campaign_of(MENU, drafts=True, rounds=DAYS)
+
+
+def test_opposite_answers_in_rounds_ask_for_the_same(client):
+    """Also with a choice, if the reports of a round are sent later, and when the worker leaves."""
+    asked = []
+    for answer in ("yes", "no"):
+        server = Server([IN_ROUNDS_BY_CHOICE])
+        with client.device(server, ORIGIN) as device:
+            device.take("draw_slot", 2)
+            device.take(*within(1)[:2])
+            device.take("choose", CAMPAIGN, 1)
+            device.take("join", CAMPAIGN)
+            for number in (2, 9):
+                device.take(*within(number)[:2])
+                device.take("reload")
+                device.take("join", CAMPAIGN)
+                given = dict.fromkeys(["t0", "t1"], answer)
+                if number == 9:
+                    device.take("commit", CAMPAIGN, given)
+                    device.take("send", CAMPAIGN)
+                else:
+                    device.take("answer", CAMPAIGN, given)
+            device.take("withdraw", CAMPAIGN)
+        assert [json.loads(body)["round"] for _, body in server.uploads] == [2, 9]
         asked.append(
             [
                 (method, path.partition("/participants/")[0], len(body))

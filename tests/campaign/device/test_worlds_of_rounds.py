@@ -11,7 +11,9 @@ from fractions import Fraction
 from functools import cache
 from itertools import product
 from math import inf
+from types import SimpleNamespace
 
+import httpx
 import numpy as np
 import pytest
 from attrs import Factory, define
@@ -23,7 +25,10 @@ import quietcrowd as qc
 from quietcrowd.campaign import Client
 from quietcrowd.campaign.device import folder, reading
 from quietcrowd.campaign.device.reading import CampaignReading
+from quietcrowd.campaign.store import choices
+from quietcrowd.campaign.terms.canonical import canonical_json
 from quietcrowd.campaign.terms.menu import Menu
+from quietcrowd.exceptions import AnswerError, UnansweredError
 from quietcrowd.mechanisms import Memo
 from quietcrowd.mechanisms.randomness import Secret, words_in_turn
 from quietcrowd.privacy.guarantee import add_losses
@@ -68,15 +73,49 @@ class Picks:
         return bool(self.taken)
 
 
+ACTS = ("answer", "stay away", "answer twice", "send in the grace", "stay offline")
+
+
+class Net(Fake):
+    """A server whose network can fail; a link can replace another one `after` a round."""
+
+    offline = False
+    after = None
+
+    def handle_request(self, request):
+        if "/participants/" in request.url.path and self.after is not None:
+            person = SimpleNamespace(after=self.after, slot=json.loads(request.read())["slot"])
+            self.bound = {"rounds": choices.rounds_over(self.config, person)}
+        answer = super().handle_request(request)
+        if self.offline and request.method == "POST":
+            raise httpx.ReadError("no network", request=request)
+        return answer
+
+    def replace(self, now):
+        """Do what a server does with a link in place of another one."""
+        campaign = SimpleNamespace(config=self.config)
+        self.after = choices.over_before(campaign, self.after, now, None)["after"]
+
+    @property
+    def config(self):
+        return canonical_json(self.public["config"]).decode()
+
+
 @define
 class Device:
-    """A device in a campaign of `T` rounds; the worker answers where `takes_part` says so."""
+    """A device in a campaign of `T` rounds; the worker answers where `takes_part` says so.
+
+    In each of these rounds, one of `acts` happens, whatever is answered: all are listed. The worker
+    goes on with another device and link after the `replaced` round.
+    """
 
     server: Fake
     folder: object
     monkeypatch: object
     takes_part: object = lambda answers, number: True  # noqa: ARG005
     choice: object = None
+    acts: tuple = ACTS[:1]
+    replaced: int | None = None
     runs: int = 0
     laws: object = None
 
@@ -106,26 +145,55 @@ class Device:
 
         self.monkeypatch.setattr("quietcrowd.campaign.device.folder.draw_slot", draw_slot)
         self.monkeypatch.setattr(Secret, "give", give)
-        server = Fake(public=self.server.public, tasks=self.server.tasks)
+        server = Net(public=self.server.public, tasks=self.server.tasks)
         given = {"folder": self.folder / str(self.runs), "transport": server, "clock": clock}
-        seen, channel = [], None
-        for number in range(T):
+        seen, channel, waits = [], None, None
+        for number in range(T + 1):
             clock.enter(number)
-            client = Client(NOWHERE, **given)
-            if self.choice is not None and not client.joined:
-                client.choose(self.choice(answers))
-            client.join()
-            channel = client.terms.mechanism.channel
-            if client.round is not None and self.takes_part(answers, number):
-                client.answer({"t0": LABELS[answers[number]]})
+            if waits is not None:
+                waits.resume()
+                waits = None
+            if number < T:
+                client = self.joined(given, answers)
+                channel = client.terms.mechanism.channel
+                if client.round is not None and self.takes_part(answers, number):
+                    act = picks.pick(len(self.acts))
+                    chances.append(Fraction(1, len(self.acts)))
+                    waits = self.act(self.acts[act], client, server, answers[number])
             seen += [(number, *shape(one)) for one in server.requests]
             server.requests.clear()
+            if number == self.replaced:
+                server.replace(clock.now)
+                given["folder"] = self.folder / f"{self.runs}, replaced"
         for place, number in drawn.values():
             chances.append(chance_of(channel, answers[number], WORDS[place]))
         probability = Fraction(1)
         for chance in chances:
             probability *= chance
         return tuple(seen), probability
+
+    def joined(self, given, answers):
+        client = Client(NOWHERE, patience=0, **given)
+        if self.choice is not None and not client.joined:
+            client.choose(self.choice(answers))
+        client.join()
+        return client
+
+    def act(self, act, client, server, answer):
+        """Do what happens in a round; return the device if it has reports to send later."""
+        server.offline = act in ("send in the grace", "stay offline")
+        if act == "stay away":
+            return None
+        if server.offline:
+            with pytest.raises(UnansweredError):
+                client.answer({"t0": LABELS[answer]})
+        else:
+            client.answer({"t0": LABELS[answer]})
+        server.offline = False
+        if act == "answer twice":
+            with pytest.raises(AnswerError):
+                client.answer({"t0": LABELS[1 - answer]})
+        return client if act == "send in the grace" else None
 
     def largest_ratio(self, window):
         """Return the largest ratio of worlds that differ in a window of rounds."""
@@ -187,6 +255,32 @@ def test_a_kept_slot_loses_what_is_stated(device):
     assert one.runs == 8 * (4 + 2), "slot 0 has two rounds of two reports, slot 1 one"
 
 
+@pytest.mark.nightly
+def test_whatever_else_happens_in_a_round_loses_no_more(device):
+    """Each act in each round, and each report of it: 90 ways for each of eight answers."""
+    one = device(CROWD, acts=ACTS)
+    assert (one.largest_ratio(W), one.largest_ratio(T)) == (odds(COIN), odds(COIN) ** 2)
+    assert one.runs == 8 * (9 * 9 + 9)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("replaced", range(T))
+def test_a_replaced_link_loses_no_more(device, replaced):
+    one = device(CROWD, replaced=replaced)
+    assert one.largest_ratio(W) == odds(COIN)
+    assert one.largest_ratio(T) == odds(COIN) ** (2 if replaced != 1 else 1)
+
+
+@pytest.mark.nightly
+def test_a_replaced_link_that_begins_at_once_is_convicted(device, monkeypatch):
+    monkeypatch.setattr(
+        choices,
+        "over_before",
+        lambda campaign, earlier, now, latest: {"after": rounds().at(now)},  # noqa: ARG005
+    )
+    assert device(CROWD, replaced=0).largest_ratio(W) == odds(COIN) ** 2
+
+
 @pytest.mark.slow
 def test_a_divided_budget_loses_what_is_stated(device):
     one = device(BUDGET)
@@ -203,7 +297,7 @@ def test_one_report_for_all_rounds_loses_one(device, monkeypatch):
     assert device(CROWD).largest_ratio(T) == odds(COIN)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_new_slot_in_each_block_is_convicted(device, monkeypatch):
     slots = {}
 
