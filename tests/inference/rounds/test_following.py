@@ -208,6 +208,38 @@ def test_truths_that_all_change_at_once_are_found_in_that_round(kind, monkeypatc
     assert error(later.get_group(4), 4) < 1.1 * error(before.truths, 4) + 0.05
 
 
+@pytest.mark.nightly
+@pytest.mark.parametrize("share", [0.5, 1.0])
+def test_claims_are_honest_in_a_round_in_which_many_labels_change(share):
+    """Six crowds of 60 labels, of which a share changes in the eighth round."""
+    device = qc.RandomizedResponse(domain=qc.Categorical([*"abcd"]), epsilon=1.0)
+    found = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        truths, right, estimate = rng.integers(4, size=60), rng.beta(8, 2, 60), None
+        for number in range(8):
+            moved = rng.random(60) < (share if number == 7 else 0.0)
+            truths = np.where(moved, (truths + rng.integers(1, 4, 60)) % 4, truths)
+            task = np.repeat(np.arange(60), 12)
+            worker = np.argsort(rng.random((60, 60)), axis=1)[:, :12].ravel()
+            wrong = rng.random(len(task)) >= right[worker]
+            codes = (truths[task] + wrong * rng.integers(1, 4, len(task))) % 4
+            rows = {"task": task, "worker": worker, "label": np.array([*"abcd"])[codes]}
+            answers = Answers.from_frame(pd.DataFrame(rows), device.domain)
+            reports = device.simulate(answers, random_state=100 * seed + number)
+            estimate = FOLLOW.extend(estimate, reports) if number else FOLLOW.fit(reports)
+        alone = evolve(FOLLOW, over_time="anew").fit(reports)
+        right_labels = np.array([*"abcd"])[truths]
+        errors = [
+            (one.truths.set_index("task")["truth"][range(60)] != right_labels).mean()
+            for one in (estimate, alone)
+        ]
+        found.append([*errors, 1.0 - estimate.truths["confidence"].mean()])
+    followed, by_itself, claimed = np.mean(found, axis=0)
+    assert followed < by_itself + 0.02
+    assert claimed == pytest.approx(followed, abs=0.05)
+
+
 @pytest.mark.parametrize("kind", NOISE)
 def test_truths_are_followed(kind):
     """Ten rounds err less than one, and smoothed ones less than followed ones."""
