@@ -1,11 +1,12 @@
 """Sudden changes: many truths restart, or all numbers move alike, between two rounds."""
 
-from collections.abc import Sequence
+import math
 from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 from attrs import evolve, frozen
+from scipy import fft
 
 from quietcrowd.inference.rounds.transitions import Transitions
 
@@ -19,6 +20,9 @@ EXTENTS = (0.25, 0.5, 0.75, 1.0)
 
 LEAST = 1e-300
 """Least probability of a task's reports."""
+
+_ROUNDED = 1e-12
+"""Least probability of a task's reports after a move: transforms round smaller ones."""
 
 _LEAST_CHANCE = 1e-4
 """Moves that are less probable are left out."""
@@ -61,32 +65,30 @@ class Change:
         anew = np.maximum((transitions.rest * likely).sum(axis=1), LEAST)
         extents = np.array([0.0, *EXTENTS])
         logs = np.log(followed + extents[:, np.newaxis, np.newaxis] * (anew - followed))
-        states = 0 if transitions.steps is None else likely.shape[1]
-        moves = [move for move in range(1 - states, states) if move]
-        by_move = _evidence_of_moves(mean_of(weights, predicted), likely, moves)
-        sudden = 1.0 - (1.0 - SUDDEN) ** rounds
-        kinds = 2 if moves else 1
-        priors = np.array([1.0 - sudden, *[sudden / len(EXTENTS) / kinds] * len(EXTENTS)])
-        total = np.log(np.maximum(priors, LEAST))[:, np.newaxis] + logs.sum(axis=2)
-        of_moves = np.log(np.maximum(sudden / 2.0 / max(len(moves), 1), LEAST)) + by_move.sum(
-            axis=1
-        )
-        kept = np.flatnonzero(of_moves > total.max() + np.log(_LEAST_CHANCE))
-        of_moves = np.broadcast_to(of_moves[kept, np.newaxis], (len(kept), len(weights)))
-        total = np.concatenate([total, of_moves])
-        by_move = np.broadcast_to(by_move[kept, np.newaxis], (len(kept), *followed.shape))
-        others = normalised(total[:, :, np.newaxis] - np.concatenate([logs, by_move]))
+        numbers = transitions.steps is not None
+        sudden = max(1.0 - (1.0 - SUDDEN) ** rounds, LEAST)
+        chance = sudden / (2.0 if numbers else 1.0)
+        priors = np.array([1.0 - sudden, *[chance / len(EXTENTS)] * len(EXTENTS)])
+        total = np.log(priors)[:, np.newaxis] + logs.sum(axis=2)
+        moves: list[int] = []
+        if numbers:
+            least = float(total.max()) + math.log(_LEAST_CHANCE)
+            moves, by_move = _likely_moves(mean_of(weights, predicted), likely, chance, least)
+            by_move = np.repeat(by_move[:, np.newaxis], len(weights), axis=1)
+            prior = math.log(chance / _all_moves(likely.shape[1]))
+            total = np.concatenate([total, prior + by_move.sum(axis=2)])
+            logs = np.concatenate([logs, by_move])
+        others = normalised(total[:, :, np.newaxis] - logs)
         best = total.max(axis=0)
         joint = total + np.log(np.maximum(weights, LEAST))
         chances = normalised(joint.ravel()).reshape(joint.shape).sum(axis=1)
-        concerned = np.concatenate([extents, np.ones(len(kept))])
         return cls(
             restarts=np.tensordot(extents, others[: len(extents)], 1),
             rest=transitions.rest,
-            moves=tuple(moves[place] for place in kept),
+            moves=tuple(moves),
             moved=others[len(extents) :],
             evidence=best + np.log(np.exp(total - best).sum(axis=0)),
-            extent=float((chances * concerned).sum()),
+            extent=float(chances[: len(extents)] @ extents + chances[len(extents) :].sum()),
         )
 
     def mean(self, weights: Floats) -> Self:
@@ -155,10 +157,24 @@ def _moved_by(now: Floats, move: int) -> Floats:
     return moved
 
 
-def _evidence_of_moves(now: Floats, likely: Floats, moves: Sequence[int]) -> Floats:
-    """Return log probabilities of the reports on each task after each move."""
-    found = np.empty((len(moves), len(now)))
-    for place, move in enumerate(moves):
-        np.einsum("ts,ts->t", now, likely[:, _places(now.shape[1], move)], out=found[place])
-    logs: Floats = np.log(np.maximum(found, LEAST))
-    return logs
+def _all_moves(states: int) -> int:
+    return 2 * states - 2
+
+
+def _likely_moves(
+    now: Floats, likely: Floats, chance: float, least: float
+) -> tuple[list[int], Floats]:
+    """Return the moves of which the log probability is not below the least.
+
+    Also return the log probabilities of the reports on each task after each of them. `chance` is
+    the prior of all moves.
+    """
+    states = now.shape[1]
+    size = fft.next_fast_len(3 * states - 2, real=True)
+    beyond = np.pad(likely, ((0, 0), (states - 1, states - 1)), "edge")
+    found = fft.irfft(fft.rfft(beyond, size) * fft.rfft(now, size).conj(), size)
+    logs = np.log(np.maximum(found[:, : 2 * states - 1], _ROUNDED)).T
+    total = logs.sum(axis=1) + math.log(chance / _all_moves(states))
+    total[states - 1] = -math.inf  # no move
+    kept = np.flatnonzero(total > least)
+    return (kept - states + 1).tolist(), logs[kept]
