@@ -164,7 +164,7 @@ def _all_moves(states: int) -> int:
 def _likely_moves(
     now: Floats, likely: Floats, chance: float, least: float
 ) -> tuple[list[int], Floats]:
-    """Return the moves of which the log probability is not below the least.
+    """Return the moves with a log probability above the least.
 
     Also return the log probabilities of the reports on each task after each of them. `chance` is
     the prior of all moves.

@@ -23,7 +23,7 @@ from quietcrowd.inference.task_estimates import LabelEstimates
 from quietcrowd.validation import check_whole
 
 MANY = 0.4
-"""Fraction of the truths that change suddenly of which users are warned."""
+"""Users are warned if at least this fraction of the truths seems to change suddenly."""
 
 
 def round_of_fit(method: Any, number: int | None) -> int | None:
