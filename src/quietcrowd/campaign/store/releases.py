@@ -188,6 +188,8 @@ def _merge_rounds(connection: Connection, campaign: bytes) -> None:
     """Show rounds in which too few workers are left with the next ones, if there are some."""
     table, shown = tables.campaign, tables.shown_round
     row = connection.execute(select(table).where(table.c.id == campaign)).one()
+    if row.rounds is None:
+        return
     kept = kept_rounds(connection, campaign)
     few = set(kept) - _shown_alone(connection, row, kept).keys()
     mine = shown.c.campaign_id == campaign
