@@ -1,9 +1,13 @@
 """What the tests of the service share: a database and a server."""
 
 import logging
+import shutil
+import sqlite3
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 from tests.campaign.mechanisms import MECHANISMS, MECHANISMS_BY_DAY
@@ -14,6 +18,8 @@ from tests.nightly import nightly
 
 from quietcrowd.campaign.server import incoming
 from quietcrowd.campaign.server.settings import Settings
+from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.store.opening import migrate
 
 ON_SQLITE_ALONE = (
     "test_client",
@@ -137,14 +143,32 @@ def server(database_url) -> Iterator[Running]:
     running.stop()
 
 
+@pytest.fixture(scope="session")
+def empty_tables(tmp_path_factory) -> Path:
+    """Return a database of this version: to create the tables is most of a server's start."""
+    place = tmp_path_factory.mktemp("tables") / "quietcrowd.db"
+    database = Database.open(f"sqlite:///{place}")
+    migrate(database)
+    database.close()
+    return place
+
+
 @pytest.fixture
-def start_server(tmp_path) -> Iterator:
+def start_server(tmp_path, empty_tables) -> Iterator:
     """Return a way to start servers of one's own, on new databases of SQLite."""
     started = []
 
+    def new_place() -> str:
+        place = shutil.copy(empty_tables, tmp_path / f"own{len(started)}.db")
+        with closing(sqlite3.connect(place)) as copy, copy:
+            copy.execute("UPDATE identity SET id = randomblob(16)")
+        return f"sqlite:///{place}"
+
     def start(**settings) -> Running:
-        defaults = {"infer": False, "database": f"sqlite:///{tmp_path}/own{len(started)}.db"}
-        running = Running(Settings(**{**defaults, **settings})).start()
+        settings.setdefault("infer", False)
+        if "database" not in settings:
+            settings["database"] = new_place()
+        running = Running(Settings(**settings)).start()
         started.append(running)
         return running
 
