@@ -27,7 +27,7 @@ def kill(server: int) -> None:
     assert in_time(is_gone)
 
 
-@pytest.mark.parametrize("kills", [5, nightly(20)])
+@pytest.mark.parametrize("kills", [2, nightly(20)])
 def test_killing_the_server_loses_nothing_and_doubles_nothing(
     nursery, new_database, tmp_path, kills
 ):

@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import update
 from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.people import YES_NO, check_problem
+from tests.nightly import by_day
 
 import quietcrowd as qc
 from quietcrowd.campaign.results import estimates, results
@@ -59,7 +60,7 @@ def reports_of(desk, campaign, tmp_path):
     return qc.read_reports(tmp_path / "reports.jsonl")
 
 
-@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("name", by_day(("labels", "sets of levels", "numbers"), MADE))
 def test_they_are_those_of_the_library(desk, told, tmp_path, name):
     mechanism = MADE[name]
     campaign = told(mechanism, random_answers(mechanism))
