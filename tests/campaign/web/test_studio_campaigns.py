@@ -6,12 +6,14 @@ import html
 import io
 import json
 import re
+import sys
 
 import pytest
 from tests.campaign.waiting import LONG
 from tests.campaign.web.people_in_browsers import RequesterInBrowser, WorkerInBrowser
 
 from quietcrowd.campaign.results.inference_process import Inferrer
+from quietcrowd.campaign.server.jobs import plans
 from quietcrowd.commands.campaign.sheet import qr_sheet
 from quietcrowd.mechanisms import Mechanism
 
@@ -37,6 +39,25 @@ def requester(person, desk):
     found = person(RequesterInBrowser)
     found.page.add_init_script(PRINTED)
     return found.open(desk.server.url, "", desk.key)
+
+
+FEW_CROWDS = """
+from quietcrowd.campaign.server.jobs.plan_process import main
+from quietcrowd.planning import planner
+
+planner.MOST_DRAWS = planner.DRAWS
+main()
+"""
+
+
+@pytest.fixture
+def few_crowds(server, monkeypatch):
+    """Let plans simulate as few crowds of a small campaign as of a large one: a quarter."""
+    service = server.service.plans
+    service._kill()
+    monkeypatch.setattr(plans, "_COMMAND", (sys.executable, "-c", FEW_CROWDS))
+    yield
+    service._kill()
 
 
 def drop(requester, name, content):
@@ -156,6 +177,7 @@ def answer(person, desk, made, links):
     assert Inferrer(desk.server.database).infer(bytes.fromhex(made))
 
 
+@pytest.mark.usefixtures("few_crowds")
 def test_the_whole_way_without_a_terminal(person, desk, requester):
     page = requester.page
     made = open_campaign(requester)
