@@ -447,7 +447,6 @@ def test_what_is_no_number_is_refused(call, name):
 @pytest.mark.nightly
 @pytest.mark.parametrize(("call", "name"), ARGUMENTS)
 @given(data=st.data())
-@settings(deadline=None, max_examples=25)
 def test_numbers_out_of_range_are_refused(call, name, data):
     wrong = st.just(math.nan)
     if name != "importance":

@@ -214,7 +214,6 @@ def test_workers_without_a_report_are_not_charged():
         max_size=6,
     )
 )
-@settings(max_examples=30, deadline=None)
 def test_a_ledger_survives_json(charges):
     ledger = PrivacyLedger()
     for worker, mechanism, count, campaign in charges:

@@ -6,7 +6,7 @@ from functools import cache, partial
 import numpy as np
 import pytest
 from attrs import evolve
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.nightly import by_day, nightly
 
@@ -171,7 +171,6 @@ def decimals(least, most):
 
 
 @pytest.mark.parametrize("name", by_day(["one-layer", "laplace"], ENTERED))
-@settings(max_examples=40)
 @given(
     epsilon=decimals(20, 8_000),
     campaigns=st.integers(1, 12),

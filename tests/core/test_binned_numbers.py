@@ -3,7 +3,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.kernels import assert_recorded_bits, run
 
@@ -147,7 +147,6 @@ OPTIONS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=40)
 @given(options=OPTIONS, seed=st.integers(0, 2**32 - 1))
 def test_every_bit_of_a_pass(options, seed):
     arguments = given_of(np.random.default_rng(seed), **options)

@@ -2,7 +2,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.kernels import assert_recorded_bits, outside
 from tests.core.test_numeric import numbers_of, partitions
@@ -99,7 +99,6 @@ def test_every_bit_of_numbers_out_of_range():
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
 @given(st.data())
 def test_every_bit_of_any_crowd(data):
     sizes = data.draw(st.lists(st.integers(0, 19), max_size=5))

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import log_softmax, softmax
 from tests.core.kernels import assert_recorded_bits, outside
@@ -231,7 +231,6 @@ def draws():
     )
 
 
-@settings(max_examples=40)
 @given(drawn=draws(), rows=st.integers(0, 2))
 def test_a_sweep_against_plain_numpy(drawn, rows):
     truth_map = draw_map(np.random.default_rng(rows), drawn.labels, rows)
@@ -245,7 +244,6 @@ def test_a_sweep_against_plain_numpy(drawn, rows):
     assert not sums.agreed.any()
 
 
-@settings(max_examples=40)
 @given(drawn=draws(), rows=st.integers(0, 2))
 def test_the_last_pass_against_plain_numpy(drawn, rows):
     truth_map = draw_map(np.random.default_rng(rows), drawn.labels, rows)

@@ -137,7 +137,7 @@ CELLS = st.text('\t\n\r",;|=ab3 ', max_size=40)
 @pytest.mark.slow
 @pytest.mark.parametrize("header", HEADERS)
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cells=CELLS, damage=st.binary(max_size=4), columns=st.sampled_from([(1, 2, 3), None]))
 def test_no_text_raises_anything_else(tmp_path, header, encoding, cells, damage, columns):
     path = tmp_path / "a.csv"
@@ -148,7 +148,7 @@ def test_no_text_raises_anything_else(tmp_path, header, encoding, cells, damage,
 
 
 @given(rows=st.lists(st.lists(st.sampled_from(["", "a", "b\n", '"']), min_size=3, max_size=3)))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_rows_are_where_they_are_said_to_be(tmp_path, rows):
     """The cells of each row that is read begin in its line."""
     path = tmp_path / "a.csv"

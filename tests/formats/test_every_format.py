@@ -128,7 +128,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=6)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["csv", *map(nightly, WRITTEN[1:])])
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=st.lists(TEXTS, min_size=3, max_size=6), numbers=st.randoms(use_true_random=False))
 def test_any_answers_survive(tmp_path, name, texts, numbers):
     """Quotes, commas, zeros in front, what looks like a formula, a date or nothing; no answer."""

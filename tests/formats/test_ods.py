@@ -105,7 +105,7 @@ def test_digits_that_are_lost_are_an_error(tmp_path):
 
 
 @pytest.mark.usefixtures("calamine")
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.integers(0, 2000), size=st.integers(0, 40), content=st.binary(max_size=20))
 def test_no_damage_raises_anything_else(tmp_path, place, size, content):
     whole = spreadsheet(tmp_path / "whole.ods", ROWS).read_bytes()

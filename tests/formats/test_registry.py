@@ -79,7 +79,7 @@ def test_the_same_answers_are_read_from_every_format(tmp_path, file):
 @pytest.mark.grid
 @pytest.mark.slow
 @pytest.mark.parametrize("file", [nightly(name) if name in PACKED else name for name in FILES])
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(st.tuples(TEXTS, TEXTS, TEXTS), min_size=1, max_size=6))
 def test_what_is_written_and_read_is_written_alike(tmp_path, file, rows):
     if FILES[file].name == "mturk":  # where it separates labels

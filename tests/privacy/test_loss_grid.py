@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
@@ -212,7 +212,6 @@ def test_laplace_noise_costs_less_than_its_pure_loss_and_covers_every_distance()
     st.lists(st.tuples(st.floats(0, 3), st.integers(1, 6)), min_size=1, max_size=4),
     st.floats(1e-9, 0.5),
 )
-@settings(max_examples=40, deadline=None)
 def test_composition_stays_between_zero_and_the_sum(parts, delta):
     distributions = [(pure_distribution(epsilon), times) for epsilon, times in parts]
     found = compose_losses(distributions, delta)
@@ -295,7 +294,6 @@ def test_few_large_losses_beside_many_small_ones():
 
 
 @given(st.integers(1, 400), st.floats(0.01, 3.0), st.floats(0.001, 2.0))
-@settings(max_examples=40, deadline=None)
 def test_a_coarser_grid_never_gains(count, loss, step):
     fine = LossGrid.of_distribution(pure_distribution(loss), step).repeated(count)
     coarse, moved = fine.coarsened(), fine.on_grid(0.7 * fine.step)

@@ -6,7 +6,7 @@ import pandas as pd
 import platformdirs
 import pytest
 from attrs import evolve
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.campaign.devices import Fake
 from tests.campaign.mechanisms import LABELS, MECHANISMS, RANGE
@@ -730,7 +730,6 @@ def test_two_campaigns_at_the_same_time_draw_once(campaigns):
 
 @pytest.mark.nightly
 @pytest.mark.slow
-@settings(max_examples=20)
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=6), st.integers(0, 1))
 def test_equal_questions_equal_reports_and_the_ledger_counts_questions(
     tmp_path_factory, questions, choice

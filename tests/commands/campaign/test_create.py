@@ -73,7 +73,7 @@ def test_what_is_wrong_is_one_sentence(create, words, told):
     assert told in errors
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(total=st.one_of(st.floats(max_value=0), st.text(alphabet="-+.e19nx", min_size=1)))
 def test_no_bad_total_reaches_a_server(create, at_desk, total):
     try:

@@ -12,7 +12,7 @@ from quietcrowd.commands.looking.files import inspect
 from quietcrowd.commands.looking.findings import Source
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".xlsx", ".zip", ".manifest", ".what")
-FIXED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
+FIXED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 CELLS = st.text('\t\n\r",;=ab1[]{}|', max_size=40)
 
 

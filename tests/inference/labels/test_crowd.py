@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.inference.label_reports import reports_of
 
@@ -43,7 +43,6 @@ def test_frequencies_that_are_known_are_taken():
 
 
 @pytest.mark.slow
-@settings(max_examples=30)
 @given(st.integers(1, 6), st.integers(0, 2**32 - 1))
 def test_the_distribution_of_guesses_is_the_most_probable(labels, seed):
     rng = np.random.default_rng(seed)

@@ -4,7 +4,7 @@ import attrs
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from scipy.special import softmax
 from tests.nightly import nightly
 
@@ -157,7 +157,6 @@ def test_one_step_by_hand():
 
 @pytest.mark.nightly
 @pytest.mark.slow
-@settings(max_examples=40)
 @given(crowds(domain=ABC, max_tasks=12))
 def test_the_objective_never_falls(frame):
     answers = Answers.from_frame(frame, ABC)

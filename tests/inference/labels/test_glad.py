@@ -4,7 +4,7 @@ import attrs
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_expit, logsumexp, softmax
 from tests.nightly import nightly
@@ -135,7 +135,6 @@ def test_the_objective_bounds_the_log_posterior_and_reaches_it(labels):
 
 @pytest.mark.nightly
 @pytest.mark.slow
-@settings(max_examples=40)
 @given(crowds(domain=ABC, max_tasks=12))
 def test_the_objective_never_falls(frame):
     history = GLAD().fit(Answers.from_frame(frame, ABC)).history

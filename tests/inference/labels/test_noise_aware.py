@@ -7,7 +7,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from attrs import evolve
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import quietcrowd as qc
@@ -106,7 +106,6 @@ crowds = st.builds(
 
 @pytest.mark.nightly
 @pytest.mark.slow
-@settings(max_examples=30)
 @given(
     crowds,
     st.sampled_from(list(MECHANISMS)),
@@ -147,7 +146,6 @@ def test_no_vote_says_more_than_its_report_may_tell(crowd, name, epsilon):
 
 
 @pytest.mark.nightly
-@settings(max_examples=12)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([(2, 2), (3, 4), (3, 3)]), st.booleans())
 def test_of_any_table_the_objective_rises_and_votes_are_bounded(seed, shape, shared):
     labels, reports = shape

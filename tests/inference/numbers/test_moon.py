@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize
 from tests.nightly import nightly
@@ -166,7 +166,6 @@ def test_em_finds_the_mode_of_the_posterior():
     ),
     st.sampled_from([0.1, 1.0, 10.0, 300.0]),
 )
-@settings(deadline=None, max_examples=40)
 def test_the_posterior_cannot_fall(variant, rows, epsilon):
     frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
     reports = reports_of(Answers.from_frame(frame, DOMAIN), epsilon)
