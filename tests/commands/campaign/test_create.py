@@ -77,7 +77,7 @@ def test_what_is_wrong_is_one_sentence(create, words, told):
 @given(total=st.one_of(st.floats(max_value=0), st.text(alphabet="-+.e19nx", min_size=1)))
 def test_no_bad_total_reaches_a_server(create, at_desk, total):
     try:
-        wrong = not 0 < float(total) <= 32  # of two answers, each of which has at most 16
+        wrong = not 0 < float(total) <= 32  # two answers, of at most 16 each
     except ValueError:
         wrong = True
     before = at_desk.client.get("/campaigns").json()["items"]

@@ -29,7 +29,7 @@ APP, ICON = "app.webmanifest", "icon.svg"
 APP_LINK = f'  <link rel="manifest" href="../worker/{APP}">\n'
 STYLE = f'<link rel="stylesheet" href="../worker/{STYLE_SHEET}">'
 SCRIPT = f'<script type="module" src="../worker/{START}"></script>'
-"""Parts of the template, each of which occurs once."""
+"""Parts of the template; each occurs once."""
 
 _IMPORT = re.compile(r'^import (\{[^}]*\}|\w+) from "([^"]*)"(?: with \{[^}]*\})?;\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const|let)\b)", re.MULTILINE)
