@@ -21,7 +21,7 @@ SITES = {ROOT / "docs": "", ROOT / "research" / "docs": "research/"}
 sys.path.insert(0, str(ROOT / "docs"))
 
 project = "quietcrowd"
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "mathml"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "mathml", "small_html"]
 exclude_patterns = ["figures"]
 nitpicky = True
 nitpick_ignore_regex = [("py:.*", ".*")]  # docstrings say types in words
@@ -35,6 +35,8 @@ html_copy_source = False
 html_show_sourcelink = False
 html_show_copyright = False
 html_show_sphinx = False
+html_use_index = False
+html_domain_indices = False
 html_static_path: list[str] = ["static"]
 html_css_files = ["pages.css"]
 
@@ -50,13 +52,14 @@ autodoc_typehints = "none"
 autodoc_member_order = "groupwise"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+napoleon_use_ivar = True
 napoleon_custom_sections = [("Guarantee", "notes_style")]
 default_role = "code"
 
 PAGES = {
     ROOT / "README": ROOT / "docs" / "index",
     ROOT / "CONTRIBUTING": ROOT / "docs" / "contributing",
-    ROOT / "CHANGELOG": ROOT / "docs" / "changes",
+    ROOT / "CHANGELOG": ROOT / "docs" / "releasing",
 }
 
 

@@ -64,6 +64,7 @@ NO_MIRROR = {
     "test_looks": "what a requester sees, whatever workers do in whichever order",
     "test_losses": "what the page works out of losses, beside what Python does",
     "test_package": "the package as a whole",
+    "test_site": "the site for users: its limits, links and pictures",
     "test_programs": "what the tests start programs with",
     "test_page": "docs/campaigns.md, against the server that it starts",
     "test_page_refuses": "the whole page for workers, where a server is not honest",

@@ -1,4 +1,4 @@
-"""Differences between the two clients: the table of docs/clients.md, and tests of its rows."""
+"""Differences between the two clients: the table of the requirements, and tests of its rows."""
 
 import re
 from pathlib import Path
@@ -20,7 +20,7 @@ from tests.campaign.mechanisms import MECHANISMS
 
 import quietcrowd as qc
 
-PAGE = Path(__file__).parents[3] / "docs" / "clients.md"
+PAGE = Path(__file__).parents[3] / "research" / "docs" / "clients.md"
 
 DIFFERENCES = {
     "other servers": (
@@ -208,5 +208,5 @@ def test_before_sending(request, kind, asked):
 
 
 def test_languages():
-    folder = PAGE.parents[1] / "src" / "quietcrowd" / "campaign" / "web" / "worker" / "messages"
+    folder = PAGE.parents[2] / "src" / "quietcrowd" / "campaign" / "web" / "worker" / "messages"
     assert sorted(file.stem for file in folder.iterdir()) == ["de", "en"]

@@ -688,6 +688,7 @@ print(*sys.modules)
 
 
 ROOT = Path(__file__).parents[3]
+HTTP = ROOT / "docs" / "reference" / "http.md"
 
 
 def needed_by_the_library():
@@ -701,9 +702,18 @@ def needed_by_the_library():
     return {name.replace("-", "_") for name in named} - {"pandas", "pydantic"}
 
 
+def test_the_client_of_the_page_on_http_answers(desk, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    [block] = re.findall(r"^```py\n(.*?)^```$", HTTP.read_text(), re.MULTILINE | re.DOTALL)
+    names = {"link": desk.link(desk.campaign())}
+    exec(compile(block, HTTP.name, "exec"), names)
+    assert "About one answer" in capsys.readouterr().out
+    assert len(names["client"].sent_reports()) == 2
+
+
 def installed_by_workers():
-    """Return what docs/clients.md says that a worker installs."""
-    page = (ROOT / "docs" / "clients.md").read_text()
+    """Return what docs/reference/http.md says that a worker installs."""
+    page = HTTP.read_text()
     [line] = re.findall(r"^pip install (attrs [a-z -]+)$", page, re.MULTILINE)
     return {one.replace("-", "_") for one in line.split()}
 
