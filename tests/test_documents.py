@@ -107,6 +107,14 @@ def test_the_page_on_commands_has_all(monkeypatch):
     )
 
 
+def test_the_table_of_wrong_answers_is_what_was_measured(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    import wrong_answers
+
+    measured = wrong_answers.table(pd.read_csv(wrong_answers.MEASURED))
+    assert measured in wrong_answers.PAGE.read_text(), "run: python benchmarks/wrong_answers.py"
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning")
 def test_the_tables_on_rankings_have_the_rows_that_their_script_writes(monkeypatch):

@@ -33,11 +33,16 @@ def new_figure(width: float = 8.0, height: float = 5.0) -> Any:
 
 
 def new_panels(
-    count: int = 1, *, width: float = 8.0, height: float = 4.5, share_y: bool = False
+    columns: int = 1,
+    rows: int = 1,
+    *,
+    width: float = 8.0,
+    height: float = 4.5,
+    share_y: bool = False,
 ) -> tuple[Any, list[Any]]:
-    """Return a figure and its axes, side by side; see `new_figure`."""
+    """Return a figure and its axes, row by row; see `new_figure`."""
     figure = new_figure(width, height)
-    panels = list(figure.subplots(1, count, sharey=share_y, squeeze=False)[0])
+    panels = list(figure.subplots(rows, columns, sharey=share_y, squeeze=False).flat)
     for axes in panels:
         axes.set_prop_cycle(color=COLORS)
         axes.spines[["top", "right"]].set_visible(False)
