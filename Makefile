@@ -80,12 +80,13 @@ mmdebstrap: $(VENV)/.ready ## install mmdebstrap for the tests of deploy/ (Debia
 chromium: $(VENV)/.locked ## install Chromium for the tests (Debian only); asks first
 	@PYTHONPATH=src $(BIN)/python -m tests.campaign.web.install_chromium
 
-check: $(VENV)/.ready ## lint, format, types, import contracts, English
+check: $(VENV)/.ready ## lint, format, types, import contracts, English, limits of the docs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m tests.prose
+	$(BIN)/python -m pytest --quiet tests/test_site.py
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec deploy/compose.yaml
 	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff

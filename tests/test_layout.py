@@ -65,6 +65,7 @@ NO_MIRROR = {
     "test_losses": "what the page works out of losses, beside what Python does",
     "test_package": "the package as a whole",
     "test_site": "the site for users: its limits, links and pictures",
+    "test_stranger": "the README and the pages, from a wheel",
     "test_programs": "what the tests start programs with",
     "test_page": "docs/campaigns.md, against the server that it starts",
     "test_page_refuses": "the whole page for workers, where a server is not honest",

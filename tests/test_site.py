@@ -73,6 +73,11 @@ def text_of(page):
     )
 
 
+def words_of(text):
+    """Return the words, without the lines of tables."""
+    return re.findall(r"\S*\w\S*", text)
+
+
 def prose_of(text):
     """Return the sentences: no code, tables, formulas, sources or targets of links."""
     return NO_PROSE.sub(" ", FENCE.sub(" ", text))
@@ -87,7 +92,7 @@ def is_of_measurements(rows):
 
 def test_the_site_is_small():
     assert len(PAGES) <= MOST_PAGES
-    assert sum(len(text_of(page).split()) for page in PAGES) <= MOST_WORDS
+    assert sum(len(words_of(text_of(page))) for page in PAGES) <= MOST_WORDS
 
 
 def test_pages_to_be_rewritten_exist():
@@ -97,10 +102,10 @@ def test_pages_to_be_rewritten_exist():
 @pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
 def test_a_page_is_short(page):
     text = text_of(page)
-    assert len(text.split()) <= MOST_WORDS_OF_A_PAGE
+    assert len(words_of(text)) <= MOST_WORDS_OF_A_PAGE
     prose = prose_of(text)
     numbers = NUMBER.findall(prose)
-    assert len(numbers) <= max(FEW, len(prose.split()) / WORDS_OF_A_NUMBER), numbers
+    assert len(numbers) <= max(FEW, len(words_of(prose)) / WORDS_OF_A_NUMBER), numbers
     assert len([rows for rows in TABLE.findall(text) if is_of_measurements(rows)]) <= 1
     assert len(LIMITS.findall(text)) <= 1
 
