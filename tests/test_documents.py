@@ -10,8 +10,11 @@ from pkgutil import resolve_name
 import pandas as pd
 import pytest
 from tests.nightly import nightly
+from typer import BadParameter
+from typer.main import get_command
 
 import quietcrowd as qc
+from quietcrowd.commands.app import app
 from quietcrowd.formats import write_table
 from quietcrowd.inference import METHODS
 from quietcrowd.mechanisms import Mechanism
@@ -196,6 +199,36 @@ def test_the_commands_of_the_page_on_synthetic_claims_run(run, tmp_path, monkeyp
     assert {path.name for path in tmp_path.rglob("*.*")} == {
         *("claims.csv", "synthetic.csv", "other.csv", "density-drug A.png")
     }
+
+
+def commands_of(text):
+    """Yield the words of each command of quietcrowd in a block for a shell."""
+    for line in text.replace("\\\n", " ").splitlines():
+        filled = line.replace(" ID", f" {'0' * 32}").replace(" WORKER", f" worker-{'0' * 16}")
+        for part in re.split(r"&&|\|(?=\s)", filled):
+            if re.match(r" *(\.venv/bin/)?quietcrowd ", part):
+                words = shlex.split(part, comments=True)[1:]
+                yield words[: words.index(">")] if ">" in words else words
+
+
+def read_by_parser(words):
+    """Read the words as the command line does, without running the command."""
+    context = get_command(app).make_context("quietcrowd", words)
+    while hasattr(context.command, "resolve_command") and (left := context._protected_args):
+        name, command, words = context.command.resolve_command(context, [*left, *context.args])
+        context = command.make_context(name, words, parent=context)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_and_options_of_pages_exist(page):
+    """Also of those that need a server, or a file that is not there."""
+    for language, text in blocks(page):
+        for words in commands_of(text) if language in ("console", "sh") else ():
+            try:
+                read_by_parser(words)
+            except BadParameter as error:
+                if "does not exist" not in str(error):
+                    raise
 
 
 def test_make_knows_the_commands_of_the_readme():
