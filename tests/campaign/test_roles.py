@@ -1,7 +1,9 @@
 """Who may ask what: every route, for every kind of asker. A new route without a row fails."""
 
+import re
 import secrets
 from functools import cache, partial
+from pathlib import Path
 
 import pytest
 from tests.campaign.people import YES_NO, Desk, documented_paths, new_desk
@@ -17,6 +19,7 @@ CSV = {"content": b"task,a\nnew,1\n", "headers": {"Content-Type": "text/csv"}}
 OWN = "/api/v1/campaigns/{campaign}"
 INVITE = f"qci_{'A' * 43}"
 PUBLIC = "/api/v1/public/campaigns/{campaign}"
+HTTP = Path(__file__).parents[2] / "docs" / "reference" / "http.md"
 
 
 def owners(status, stranger=404):
@@ -117,6 +120,16 @@ def test_every_route_has_a_row():
     assert {(method.upper(), path) for path, methods in paths.items() for method in methods} == (
         ROWS.keys()
     )
+
+
+def test_the_page_on_http_has_every_route():
+    written = re.findall(r"`(GET|POST|PUT|PATCH|DELETE) (\S+)`", HTTP.read_text())
+    short = {"*": OWN, "+": PUBLIC}
+    named = {
+        (method, short[path[0]] + path[1:] if path[0] in short else f"/api/v1{path}")
+        for method, path in written
+    }
+    assert named == ROWS.keys()
 
 
 @pytest.fixture(scope="module")
