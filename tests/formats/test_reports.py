@@ -24,7 +24,7 @@ from quietcrowd.exceptions import (
 )
 from quietcrowd.formats import read_answers, read_reports, write_reports, write_table
 from quietcrowd.formats.registry import read_note
-from quietcrowd.formats.reports import report_note, rounds_in
+from quietcrowd.formats.reports import read_report_note, report_note, rounds_in
 from quietcrowd.inference import Mean, RatioMean, ignores_noise
 from quietcrowd.mechanisms import (
     DuchiMechanism,
@@ -426,7 +426,7 @@ def test_a_file_of_several_rounds_is_read_by_round(tmp_path, suffix):
     frames = [one.to_frame().assign(round=number) for number, one in sent.items()]
     path, note = tmp_path / f"rounds{suffix}", report_note(MIXED[0], simulated=False, tasks=["t9"])
     write_table(pd.concat(frames), path, note)
-    assert rounds_in(path) == [2, 10]
+    assert list(rounds_in(read_report_note(path))) == [2, 10]
     for number, one in sent.items():
         pd.testing.assert_frame_equal(read_reports(path, round=number).to_frame(), one.to_frame())
         only = tmp_path / f"{number}{suffix}"
@@ -439,7 +439,7 @@ def test_a_file_of_several_rounds_is_read_by_round(tmp_path, suffix):
     with pytest.raises(FormatError, match="no report of round 3; the rounds are 2, 10"):
         read_reports(path, round=3)
     write_reports(sent[2], path)
-    assert rounds_in(path) == []
+    assert rounds_in(read_report_note(path)) == {}
     with pytest.raises(AnswerError, match="column 'round' is missing"):
         read_reports(path, round=2)
     if suffix == ".parquet":

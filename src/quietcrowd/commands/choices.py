@@ -59,12 +59,12 @@ def _choice(
     )
 
 
-def mechanism_option(*, several: bool = False, default: Any = None) -> Any:
-    """Declare the option for a mechanism, or for several."""
+def mechanism_option(*, several: bool = False, default: Any = None, usual: str = "") -> Any:
+    """Declare the option for a mechanism, or for several; `usual` describes the default."""
     known = [*MECHANISMS, BEST]
     more = (
         "Parameters after colons: laplace:fill=midpoint. best minimizes the error under public "
-        "facts: best:workers=50:prior=no=0.9."
+        f"facts: best:workers=50:prior=no=0.9.{usual}"
     )
     flags = ("--mechanism", "-m")
     listed = ", ".join(known)

@@ -46,7 +46,8 @@ class ReportNote:
     """The note of a file of reports.
 
     `tasks` and `workers` are ids without a row. `copies` maps each copy of a question, for which a
-    worker sends only one report, to the question's first task.
+    worker sends only one report, to the question's first task. In a campaign in rounds, losses are
+    stated for `window` rounds in a row, and the rounds of a worker are `apart`; 0 if unknown.
     """
 
     path: Path
@@ -55,6 +56,8 @@ class ReportNote:
     tasks: tuple[Any, ...]
     workers: tuple[Any, ...]
     copies: Mapping[str, str]
+    window: int = 0
+    apart: int = 0
 
     @property
     def listed(self) -> Sequence[Any]:
@@ -81,7 +84,8 @@ def read_reports(
     file_format : str, optional
         Format of all files; see `read_answers`.
     round : int, optional
-        Round of a campaign in rounds. Required if a file has several.
+        Round of a campaign in rounds. Required if a file has several. Of rounds that were shown
+        together, the last report of a worker on a task counts.
 
     Returns
     -------
@@ -107,10 +111,21 @@ def read_reports(
     DroppedRowsWarning
         If reports are dropped, or tasks are merged.
     """
-    notes = [read_report_note(Path(place), file_format) for place in (path, *more)]
+    return read_round([Path(place) for place in (path, *more)], round, file_format=file_format)
+
+
+def read_round(
+    paths: Sequence[Path], number: int | None, *, earlier: int = 0, file_format: str | None = None
+) -> Reports:
+    """Return reports as `read_reports`; with `earlier`, those with so many later ones in the round.
+
+    Reports of a worker on one task have the same round if their rounds were shown together.
+    """
+    notes = [read_report_note(path, file_format) for path in paths]
     names = ", ".join(str(note.path) for note in notes)
     try:
-        rows = [part for note in notes for part in _rows_of(note, file_format, round)]
+        which = number, earlier
+        rows = [part for note in notes for part in _rows_of(note, file_format, *which)]
         parts: list[Part] = []
         for mechanism in dict.fromkeys(one for one, _, _ in rows):
             own = [(note, table) for one, note, table in rows if one == mechanism]
@@ -127,18 +142,29 @@ def read_reports(
         raise FormatError("formats.ids-incompatible", names=names, reason=one_line(error)) from None
 
 
-def rounds_in(path: Path) -> list[int]:
-    """Return the rounds of a file of reports; none if its campaign has no rounds."""
-    if ROUND not in (read_names(path) or ()):
-        return []
-    return [*map(int, distinct_rounds(read_table(path, (ROUND,))[ROUND]))]
+def rounds_in(note: ReportNote) -> dict[int, int]:
+    """Return the rounds of a file, and the most reports of a worker on a task in each.
+
+    It is empty if the campaign has no rounds.
+    """
+    if ROUND not in (read_names(note.path) or ()):
+        return {}
+    table = read_table(note.path, (ROUND, "task", "worker"))
+    if not note.window:
+        return dict.fromkeys(map(int, distinct_rounds(table[ROUND])), 1)
+    found = {}
+    for text in distinct_rounds(table[ROUND]):
+        later = _later_reports(table.filter(pc.equal(table[ROUND].cast(pa.string()), text)))
+        found[int(text)] = 1 + int(later.max(initial=0))
+    return found
 
 
 def _rows_of(
-    note: ReportNote, file_format: str | None, number: int | None
+    note: ReportNote, file_format: str | None, number: int | None, earlier: int
 ) -> Iterator[tuple[Mechanism, ReportNote, pa.Table]]:
     """Yield the rows of each mechanism of a file, which its column of mechanisms confirms."""
-    known, table = mechanisms_by_hash([note.mechanism]), _read_columns(note, file_format, number)
+    known = mechanisms_by_hash([note.mechanism])
+    table = _read_columns(note, file_format, number, earlier)
     if len(known) == 1 and not (MECHANISM in table.column_names and len(table)):
         yield note.mechanism, note, table.drop_columns([*{MECHANISM} & {*table.column_names}])
         return
@@ -182,10 +208,13 @@ def read_report_note(path: Path, file_format: str | None = None) -> ReportNote:
         tasks=tasks,
         workers=_noted_ids(path, note, "workers"),
         copies=_noted_copies(path, note),
+        **_noted_rounds(path, note),
     )
 
 
-def _read_columns(note: ReportNote, file_format: str | None, number: int | None) -> pa.Table:
+def _read_columns(
+    note: ReportNote, file_format: str | None, number: int | None, earlier: int
+) -> pa.Table:
     wanted = note.mechanism.columns
     there = read_names(note.path, file_format) or ()
     marks = [name for name in MARKS if name in there and "task" in wanted]
@@ -198,7 +227,7 @@ def _read_columns(note: ReportNote, file_format: str | None, number: int | None)
         raise AnswerError("formats.column-missing", path=note.path, missing=missing[0])
     table = table.select(names)
     if ROUND in names:
-        table = _of_round(note.path, table, number)
+        table = _of_round(note, table, number, earlier)
     if note.copies and len(table):
         warnings.warn(
             DroppedRowsWarning(
@@ -214,16 +243,30 @@ def _read_columns(note: ReportNote, file_format: str | None, number: int | None)
     return table
 
 
-def _of_round(path: Path, table: pa.Table, number: int | None) -> pa.Table:
-    """Return the rows of a round; of the only one by default."""
+def _of_round(note: ReportNote, table: pa.Table, number: int | None, earlier: int) -> pa.Table:
+    """Return the rows of a round, of the only one by default, that have `earlier` later ones."""
+    found = table
     if number is None:
         check_one_round(table[ROUND])
-        return table.drop_columns([ROUND])
-    found = table.filter(pc.equal(table[ROUND].cast(pa.string()), str(number)))
-    if not len(found):
+    else:
+        found = table.filter(pc.equal(table[ROUND].cast(pa.string()), str(number)))
+    if not len(found) and number is not None:
         known = ", ".join(distinct_rounds(table[ROUND]))
-        raise FormatError("formats.round-missing", path=path, number=number, known=known)
+        raise FormatError("formats.round-missing", path=note.path, number=number, known=known)
+    if note.window:
+        found = found.filter(pa.array(_later_reports(found) == earlier))
     return found.drop_columns([ROUND])
+
+
+def _later_reports(table: pa.Table) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Return how many later rows each row's worker has on its task."""
+    tasks, workers = (dictionary_codes(table[name])[0] for name in ("task", "worker"))
+    cells = tasks.astype(np.int64) * (int(workers.max(initial=0)) + 1) + workers
+    order = np.argsort(cells, kind="stable")
+    _, first, counts = np.unique(cells[order], return_index=True, return_counts=True)
+    later = np.empty(len(cells), np.int64)
+    later[order] = np.repeat(first + counts, counts) - 1 - np.arange(len(cells))
+    return later
 
 
 def merge_copies(columns: pa.Table, copies: Mapping[str, str]) -> pa.Table:
@@ -245,6 +288,14 @@ def _noted_copies(path: Path, note: dict[str, Any]) -> dict[str, str]:
     if not isinstance(copies, dict) or not all(isinstance(one, str) for one in copies.values()):
         raise FormatError("formats.copies-invalid", path=path, copies=copies)
     return copies
+
+
+def _noted_rounds(path: Path, note: dict[str, Any]) -> dict[str, int]:
+    rounds: Any = note.get("rounds", {})
+    valid = isinstance(rounds, dict) and rounds.keys() in (set(), {"window", "apart"})
+    if not valid or any(type(one) is not int or one < 1 for one in rounds.values()):
+        raise FormatError("formats.rounds-invalid", path=path, rounds=rounds)
+    return dict(rounds)
 
 
 def _noted_ids(path: Path, note: dict[str, Any], name: str) -> tuple[Any, ...]:
@@ -290,12 +341,14 @@ def report_note(
     tasks: Sequence[Any] = (),
     workers: Sequence[Any] = (),
     copies: Mapping[str, str] | None = None,
+    rounds: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
     """Return the JSON-ready note of a file of reports; parameters as in `ReportNote`."""
     note = {"mechanism": mechanism.to_dict(), "simulated": simulated, "warning": RANDOMISED}
     silent = {"tasks": list(tasks), "workers": list(workers)}
     named = {name: ids for name, ids in silent.items() if ids}
-    return note | named | ({"copies": dict(copies)} if copies else {})
+    some = {"copies": copies, "rounds": rounds}
+    return note | named | {name: dict(given) for name, given in some.items() if given}
 
 
 def write_reports(reports: Reports, path: str | Path, *, file_format: str | None = None) -> None:

@@ -16,7 +16,8 @@ from quietcrowd.planning.verdict import Outcome, Standing, crowd_words, standing
 class PlanRow:
     """Expected error of a campaign with one mechanism, epsilon and size.
 
-    `mechanism` is a name with parameters; "none" for non-private answers. `total_epsilon` and
+    `mechanism` is a name with parameters; "none" for non-private answers, and "A or B" if workers
+    choose. `total_epsilon` and
     `epsilon` are exact losses about all answers of a worker and about one; infinite without a
     mechanism. Each worker gives `answers` to the `tasks`. `score` is that of the plan. `error` to
     `high` are those of `ExpectedError`. `constant` is the expected error of the best constant
@@ -65,7 +66,8 @@ class PlanRow:
     @property
     def verdict(self) -> str:
         """The expected result, next to a guess, in words."""
-        crowd = crowd_words(self.workers, self.tasks, self.answers, self.total_epsilon)
+        most = "at most " * (" or " in self.mechanism)
+        crowd = crowd_words(self.workers, self.tasks, self.answers, self.total_epsilon, most)
         return f"{crowd}, {self._outcome.sentences}"
 
     @property

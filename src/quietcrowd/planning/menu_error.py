@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-from attrs import field, frozen
+from attrs import evolve, field, frozen
+from typing_extensions import override
 
+from quietcrowd.accounting.equal_loss import exact_loss
 from quietcrowd.answers import Answers
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.joining import join_reports
@@ -16,16 +18,17 @@ from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 from quietcrowd.mechanisms.mixture import Mixture
 from quietcrowd.mechanisms.randomness import RandomState, generator_of, seed_of
 from quietcrowd.planning.campaign_plan import PlanRow
-from quietcrowd.planning.crowd_assumption import CrowdAssumption
+from quietcrowd.planning.case import Case
+from quietcrowd.planning.crowd_assumption import CrowdAssumption, CrowdSize, assumption_for
 from quietcrowd.planning.planner import (
     PlannedCell,
     assumed,
-    exact_losses,
     rows_of,
     sizes_of,
     usual_draws,
 )
 from quietcrowd.planning.simulation import simulate_size
+from quietcrowd.planning.survey_case import SurveyCase
 from quietcrowd.survey.precision import estimates_shares, half_width
 
 
@@ -101,15 +104,89 @@ def expected_error(
     >>> found[0] > found[1]
     True
     """
-    chosen = Choices(mechanisms=tuple(mechanisms), shares=tuple(shares))
-    mixture = Mixture.of(mechanisms)
+    domain = Mixture.of(mechanisms).domain
     [size] = sizes_of(tasks, [workers], answers, None)
-    draws = usual_draws(mixture.domain, tasks) if draws is None else draws
+    draws = usual_draws(domain, tasks) if draws is None else draws
     seed = seed_of(random_state)
-    assumption = assumed(mixture.domain, quality, pilot, draws, seed)
-    [errors] = simulate_size(assumption, size, [chosen], draws, seed, plain=False)
-    name = " or ".join(one.name for one in chosen.mechanisms)
-    return rows_of({PlannedCell(name=name, mechanism=mixture, size=size): errors}, assumption)[0]
+    assumption = assumed(domain, quality, pilot, draws, seed)
+    return menu_case(MenuCase, mechanisms, shares, assumption, size, draws=draws, seed=seed).row()
+
+
+@frozen(kw_only=True, eq=False, slots=False)
+class MenuCase(Case):
+    """A planned campaign in which workers choose; a search can vary the number of people."""
+
+    choices: Choices
+
+    @override
+    def row(self) -> PlanRow:
+        [errors] = simulate_size(
+            self.assumption, self.size, [self.choices], self.crowds, self.seed, plain=False
+        )
+        cell = PlannedCell(name=self.name, mechanism=self.mechanism, size=self.size)
+        return rows_of({cell: errors}, self.assumption)[0]
+
+    @override
+    def theory(self) -> float | None:
+        """Return the least error of the workers of one choice alone, which is an upper bound."""
+        found = [
+            Case(
+                assumption=self.assumption,
+                name=one.name,
+                maker=self.maker,
+                size=evolve(self.size, workers=max(1, round(share * self.size.workers))),
+                total=self.total,
+                given=one,
+            ).theory()
+            for one, share in zip(self.choices.mechanisms, self.choices.shares, strict=True)
+        ]
+        return min((one for one in found if one is not None), default=None)
+
+
+@frozen(kw_only=True, eq=False, slots=False)
+class MenuSurveyCase(SurveyCase):
+    """A planned survey in which workers choose."""
+
+    choices: Choices
+
+    @property
+    @override
+    def score(self) -> str:
+        return "share" if all(map(estimates_shares, self.choices.mechanisms)) else "mean"
+
+    @override
+    def theory(self) -> float:
+        return expected_half_width(self.choices.mechanisms, self.choices.shares, self.size.per_task)
+
+    @override
+    def check(self) -> None:
+        pass
+
+
+M = TypeVar("M", MenuCase, MenuSurveyCase)
+
+
+def menu_case(
+    kind: type[M],
+    mechanisms: Sequence[Mechanism],
+    shares: Sequence[float],
+    assumption: CrowdAssumption,
+    size: CrowdSize,
+    **more: Any,
+) -> M:
+    """Return a planned campaign in which given shares of the workers choose each mechanism."""
+    mixture = Mixture.of(mechanisms)
+    counts = {"answers": size.answers, "tasks": size.tasks}
+    return kind(
+        assumption=assumption,
+        name=" or ".join(one.name for one in mechanisms),
+        maker=type(mechanisms[0]).from_claimed_epsilon,
+        size=size,
+        total=exact_loss(mixture, "worker", **counts),
+        given=mixture,
+        choices=Choices(mechanisms=tuple(mechanisms), shares=tuple(shares)),
+        **more,
+    )
 
 
 def expected_half_width(
@@ -134,20 +211,5 @@ def expected_of_survey(
 ) -> PlanRow:
     """Return the precision of a survey; its parameters are those of `expected_error`."""
     [size] = sizes_of(tasks, [workers], answers, None)
-    mixture = Mixture.of(mechanisms)
-    kind: Any = "share" if all(estimates_shares(one) for one in mechanisms) else "mean"
-    width = expected_half_width(mechanisms, shares, size.per_task)
-    domain: Any = mixture.domain
-    return PlanRow(
-        mechanism=" or ".join(one.name for one in mechanisms),
-        **exact_losses(mixture, size),
-        workers=workers,
-        tasks=tasks,
-        answers=size.answers,
-        score=kind,
-        error=width,
-        standard_error=0.0,
-        low=width,
-        high=width,
-        constant=0.5 if kind == "share" else (domain.high - domain.low) / 2,
-    )
+    assumption = assumption_for(Mixture.of(mechanisms).domain)
+    return menu_case(MenuSurveyCase, mechanisms, shares, assumption, size).row()

@@ -158,15 +158,15 @@ class Outcome:
         return f"± {100 * most:.{0 if most >= 0.01 else 1}f} points"
 
 
-def crowd_words(people: int, tasks: int, answers: int, total: float) -> str:
-    """Describe a planned campaign, as the beginning of a sentence."""
+def crowd_words(people: int, tasks: int, answers: int, total: float, most: str = "") -> str:
+    """Describe a planned campaign, as the beginning of a sentence; `most` precedes the total."""
     crowd = "1 person" if people == 1 else f"{people:,} people"
     asked = "1 question" if tasks == 1 else f"{tasks:,} questions"
     if answers < tasks:
         asked += f" ({answers:,} for each person)"
     if math.isinf(total):
         return f"With {crowd}, {asked} and no noise"
-    return f"With {crowd}, {asked} and a total of ε = {show_total(total)} per person"
+    return f"With {crowd}, {asked} and a total of {most}ε = {show_total(total)} per person"
 
 
 def show_total(total: float, digits: int = DIGITS) -> str:

@@ -133,7 +133,14 @@ def test_results_over_time_are_accessible_and_fit(person, desk, size, scheme, na
     assert not page.evaluate(WIDE)
     assert page.evaluate(SMALL) == []
     words = {"labels": "yes, ", "numbers": "±", "shares": "yes"}[name]
-    assert words in page.locator("#series-card").inner_text()
+    card = page.locator("#series-card")
+    assert words in card.inner_text()
+    band = {"labels": "probability", "numbers": "9 of 10 truths", "shares": "interval"}[name]
+    assert band in page.locator("#series-about").inner_text()
+    told = card.get_by_role("img").get_attribute("aria-label")
+    assert told.startswith("Curve from 1 Dec 2026: ")
+    assert told.endswith(". The table has all rounds.")
+    assert page.locator("#series-chart .band").count() == 1
 
 
 @pytest.mark.nightly

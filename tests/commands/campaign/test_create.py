@@ -1,5 +1,6 @@
 """``quietcrowd campaign create``: the total privacy loss of a person, and the predicted result."""
 
+import re
 import shlex
 
 import pytest
@@ -16,10 +17,10 @@ NO_SERVER = ("--server", "http://127.0.0.1:9", "--key", "qck_none")
 def create(run, tmp_path):
     """Return a way to run the command, for a number of questions."""
 
-    def command(tasks, *words, labels="no,yes"):
+    def command(tasks, *words, labels="no,yes", answers=()):
         rows = "".join(f"q{place},{place}\n" for place in range(tasks))
         (tmp_path / "tasks.csv").write_text(f"id,question\n{rows}")
-        made = ("Birds", "--tasks", tmp_path / "tasks.csv", "--labels", labels)
+        made = ("Birds", "--tasks", tmp_path / "tasks.csv", *(answers or ("--labels", labels)))
         status, output, errors = run("campaign", "create", *made, *words)
         return status, output.strip(), " ".join(errors.split())
 
@@ -261,7 +262,7 @@ def test_an_unreadable_column_of_options_names_its_row(create_options):
     assert "rename it" in errors
 
 
-ROUNDS = ("--rounds", 30, "--first", "2026-12-01", "--window", 7)
+ROUNDS = ("--rounds", 30, "--first", "2126-12-01", "--window", 7)
 
 
 @pytest.mark.parametrize(
@@ -271,11 +272,16 @@ ROUNDS = ("--rounds", 30, "--first", "2026-12-01", "--window", 7)
         (("--menu", "1:70,4:20"), "must add up to 100; got 90"),
         (("--menu", "1=70"), "--menu must be total losses with percentages"),
         (("--menu", "1:50,4:50", "-m", "best"), "name another mechanism"),
-        (("--first", "2026-12-01"), "--first requires --rounds"),
+        (("--first", "2126-12-01"), "--first requires --rounds"),
+        (("--window", 7), "--window requires --rounds"),
         (("--rounds", 30), "rounds need a beginning"),
         (("--rounds", 3, "--first", "soon"), "--first must be a time"),
         ((*ROUNDS, "--every", "1 day"), "--every must be a number of minutes"),
-        ((*ROUNDS, "--step", 3), "step"),
+        ((*ROUNDS, "--step", 3), "--window 7 must be at most --step 3"),
+        ((*ROUNDS, "--window", 60), "and --step at most --rounds 30"),
+        ((*ROUNDS, "--grace", "2d"), "the length of a round, 1 day; got 2 days"),
+        ((*ROUNDS, "--first", "2020-02-02"), "--first 2020-02-02 is over"),
+        ((*ROUNDS, "--min-batch", 1), "a --min-batch of at least 2"),
     ],
 )
 def test_what_is_wrong_with_rounds_or_a_menu_is_one_sentence(create, words, told):
@@ -291,12 +297,14 @@ def test_rounds_and_a_menu_are_created_with_their_losses_and_the_expected_error(
     assert "70% of the people is at most ε = 3" in errors
     assert "in any 7 rounds in a row" in errors
     assert "in all 30 rounds, of which a person answers at most 5" in errors
-    assert "About 100 people answer in each round." in errors
+    assert "one person in 7, about 100 people. The prediction is for one round" in errors
+    assert "a total of at most ε = 9 per person" in errors
+    assert "A round is shown 6 hours after its end, if at least 5 workers" in errors
     draft = at_desk.client.get(f"/campaigns/{made}").json()
     assert [entry["share"] for entry in draft["menu"]] == [0.7, 0.3]
     assert draft["expected"]["error"] < draft["expected"]["guess"] / 2
     rounds = draft["rounds"]
-    assert (rounds["first"], rounds["length"]) == ("2026-12-01T00:00:00Z", 86_400)
+    assert (rounds["first"], rounds["length"]) == ("2126-12-01T00:00:00Z", 86_400)
     assert (rounds["window"], rounds["step"], rounds["grace"]) == (7, 7, 21_600)
     assert draft["losses"] == pytest.approx(
         {"round": 9, "window": 9, "campaign": 45, "fact": 9}, rel=1e-6
@@ -316,4 +324,29 @@ def test_too_few_people_in_each_round_are_refused(create):
     words = ("--total-epsilon", 5, "--people", 28, *ROUNDS)
     status, _, errors = create(1, *words, *NO_SERVER)
     assert status == 2
-    assert "About 4 people answer in each round." in errors
+    assert "about 4 people." in errors
+    assert "--people 28, about 4 in each round, is below --min-batch 5" in errors
+
+
+def test_more_people_for_all_rounds_make_a_useless_menu_good(create):
+    words = ("--menu", "2:70,8:30", "--people", 42, "--goal", "shares", *ROUNDS)
+    status, _, errors = create(3, *words, *NO_SERVER)
+    assert status == 2, errors
+    assert "about 6 people." in errors
+    (people,) = re.findall(r"--people (\d+) ", errors)
+    assert f"- More people ({int(people):,} people, {int(people) // 7:,} in each round)" in errors
+    assert int(people) % 7 == 0
+
+
+def test_a_menu_of_numbers_names_mechanisms_that_fit(create):
+    words = ("--menu", "1:70,4:30", "-m", "laplace", *NO_SERVER)
+    status, _, errors = create(2, *words, answers=("--between", "0,10"))
+    assert status == 2
+    assert "for numbers piecewise or laplace:fill=none." in errors
+
+
+def test_numbers_need_no_name_of_a_mechanism(create, at_desk):
+    status, made, errors = create(2, "--people", 200, answers=("--between", "0,10"))
+    assert status == 0, errors
+    mechanism = at_desk.client.get(f"/campaigns/{made}").json()["mechanism"]
+    assert (mechanism["mechanism"], mechanism["fill"]) == ("laplace", None)

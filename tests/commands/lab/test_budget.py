@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import quietcrowd as qc
+from quietcrowd.campaign.terms.rounds import Rounds
 from quietcrowd.formats import write_table
 from quietcrowd.formats.reports import report_note
 from quietcrowd.mechanisms import MatrixFactorization, Mixture
@@ -212,3 +213,65 @@ def test_rounds_and_mechanisms_of_a_file_add_up(run, tmp_path):
     frame = pd.read_csv(io.StringIO(output)).set_index("worker")
     assert frame["total_epsilon"].to_dict() == pytest.approx({"w0": 1.5, "w1": 12.0})
     assert frame["reports"].tolist() == [3, 3]
+    assert frame["campaigns"].tolist() == [1, 1]
+    assert "window_epsilon" not in frame
+
+
+def rounds_file(path, sent, rounds):
+    """Write what a server exports: `sent` has (round sent, round shown, task) of one worker."""
+    mechanism = qc.RandomizedResponse(domain=qc.Categorical(["no", "yes"]), epsilon=1.0)
+    rows = pd.DataFrame(sent, columns=["sent", "round", "task"]).sort_values("sent")
+    frames = [
+        mechanism.randomize(group[["task"]].assign(worker="ann", label="no"))
+        .to_frame()
+        .assign(round=group["round"].iloc[0])
+        for _, group in rows.groupby("sent")
+    ]
+    noted = {"window": rounds.window, "apart": rounds.slots}
+    note = report_note(mechanism, simulated=False, rounds=noted)
+    write_table(pd.concat(frames, ignore_index=True), path, note)
+
+
+TERMS = {
+    "first": "2026-12-01T00:00:00Z",
+    "length": 3_600,
+    "count": 12,
+    "cap": 12,
+    "grace": 900,
+    "facts": "fresh",
+    "keep": 14,
+}
+SHOWN_TOGETHER = {3: 5, 4: 5, 6: 9, 7: 9, 8: 9}
+
+
+@pytest.mark.parametrize("together", [{}, SHOWN_TOGETHER])
+@pytest.mark.parametrize(("division", "step"), [("crowd", 3), ("budget", 3), ("crowd", 1)])
+def test_losses_of_rounds_and_windows_are_those_of_the_consent(
+    run, tmp_path, division, step, together
+):
+    """A worker answers both questions in all own rounds, some of which are shown together."""
+    window = min(3, step)
+    rounds = Rounds(**TERMS, window=window, step=step, division=division)
+    own = [number for number in range(12) if rounds.is_own(number, 1 if rounds.slots > 1 else None)]
+    sent = [(number, together.get(number, number), task) for number in own for task in "ab"]
+    rounds_file(tmp_path / "reports.csv", sent, rounds)
+    status, output, errors = run(tmp_path / "reports.csv")
+    assert status == 0, errors
+    (row,) = pd.read_csv(io.StringIO(output)).to_dict("records")
+    stated = rounds.losses(2.0)
+    found = [row[name] for name in ("round_epsilon", "window_epsilon", "total_epsilon")]
+    assert found == pytest.approx([stated.round, stated.window, stated.campaign])
+    assert row["reports"] == 2 * rounds.most
+    assert f"of any {window} rounds in a row {stated.window:g}" in errors
+    assert "The total is for the rounds of the file" in errors
+
+
+def test_reports_shown_later_count_in_every_window_in_which_they_may_be(run, tmp_path):
+    """A report shown with round 4 may be of round 2, next to one of round 1."""
+    rounds = Rounds(**TERMS, window=2, step=2, division="budget")
+    for shown, largest in ((4, 2.0), (9, 2.0), (1, 1.0)):
+        sent = [(1, 1, "a"), *([(4, shown, "a")] if shown > 1 else [])]
+        rounds_file(tmp_path / f"{shown}.csv", sent, rounds)
+        _, output, _ = run(tmp_path / f"{shown}.csv")
+        (row,) = pd.read_csv(io.StringIO(output)).to_dict("records")
+        assert row["window_epsilon"] == pytest.approx(largest)

@@ -38,7 +38,7 @@ def test_a_worker_chooses_before_anything_is_asked(run, types, goes_to):  # noqa
     assert code == 0
     shown = in_words(output)
     assert (
-        "1. From all that you send, someone 50 % sure of something about you becomes at most"
+        "1. Someone 50 % sure of something about you becomes, from all that you send, at most"
         in shown
     )
     assert shown.count("The requester assumes that") == 2
@@ -59,6 +59,29 @@ def test_a_file_is_answered_by_a_choice(run, goes_to, tmp_path, words, choice): 
     assert code == 0
     assert json.loads(output)["accepted"] == 1
     assert fake.bound["choice"] == choice
+
+
+def test_a_choice_states_the_losses_of_a_window_and_of_all_rounds(run, types, goes_to):  # noqa: F811
+    goes_to(Fake.of(MENU, tasks=2, rounds=begun(), **LATEST))
+    types("", "n")
+    shown = in_words(run(NOWHERE)[1])
+    assert re.search(
+        r"1\. Someone .* becomes, from any 2 rounds in a row, at most 73\.2 % sure: strong "
+        r"protection \(epsilon = 1\); from all your rounds, at most 100 % sure: weak protection "
+        r"\(epsilon = 15\)",
+        shown,
+    )
+
+
+def test_a_file_between_rounds_is_not_sent_and_the_next_round_is_told(run, goes_to, tmp_path):  # noqa: F811
+    fake = goes_to(Fake.of(STRONG, tasks=2, rounds=begun(-DAY), **LATEST))
+    file = tmp_path / "mine.csv"
+    file.write_text("task,label\nt0,yes\n")
+    code, _, told = run(NOWHERE, "--file", file, "--yes")
+    assert code == 2
+    assert "this is not one of your rounds, so no answer of the file was sent" in told
+    assert "Your next round begins at 2" in told
+    assert not any(one.url.path.endswith("/me/reports") for one in fake.requests)
 
 
 def test_a_worker_agrees_to_the_choice_of_an_invite(run, types, goes_to):  # noqa: F811
@@ -84,7 +107,7 @@ def test_rounds_are_answered_one_at_a_time(run, types, goes_to):  # noqa: F811
     assert "You answer one round in 2. Missed rounds are not made up." in shown
     assert re.search(
         r"this campaign \(epsilon\): 1 in any 2 rounds so far, 1 in all rounds so far, at most 15",
-        shown,
+        in_words(told),
     )
     assert re.search(r"Your next round begins at \d{4}-\d\d-\d\d \d\d:\d\d UTC", told)
     types()

@@ -21,6 +21,7 @@ from quietcrowd.campaign.results.reports import copies_of
 from quietcrowd.campaign.results.shown import ShownResults
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.store.menus import rounds_of
 from quietcrowd.campaign.store.task_options import mechanism_of_tasks
 from quietcrowd.campaign.terms.channels import parse_mechanism
 from quietcrowd.formats.csv import guard_cell
@@ -56,7 +57,14 @@ class ReportExport:
             ).all()
             again = some_sent_again(self.mechanism)
             copies = copies_of(connection, self.campaign.id) if again else {}
-        return report_note(self.described, simulated=False, tasks=sorted(names), copies=copies)
+        rounds = rounds_of(self.campaign.rounds)
+        return report_note(
+            self.described,
+            simulated=False,
+            tasks=sorted(names),
+            copies=copies,
+            rounds=None if rounds is None else {"window": rounds.window, "apart": rounds.slots},
+        )
 
     @cached_property
     def described(self) -> Mechanism:

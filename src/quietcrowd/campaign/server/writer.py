@@ -210,7 +210,7 @@ class JournalEraser:
             return False
 
 
-_EVERY = 600.0  # seconds between two checks
+_EVERY = 60.0  # seconds between two checks; no round is shorter
 _DAY = 86_400
 _SOON = 60.0  # fewest seconds between two checks, so that each is a reading of its own
 

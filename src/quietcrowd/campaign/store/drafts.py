@@ -116,18 +116,7 @@ def obstacles(
             yield Obstacle(name, "People see it before they join. It must not be empty.")
     if row.closes_on is not None and row.closes_on < day_of(now):
         yield Obstacle("closes_on", "This day is over in UTC. Choose a later one, or none.")
-    rounds = rounds_of(row.rounds)
-    if rounds is not None and row.at_least == 1:
-        yield Obstacle("at_least", "Rounds are shown from 2 people on. Choose 2 or more.")
-    if rounds is not None and rounds.begin(0) < now:
-        yield Obstacle("rounds", "The first round has begun. Choose a later time.")
-    most = row.max_participants
-    if rounds is not None and most is not None and most // rounds.slots < row.at_least:
-        yield Obstacle(
-            "max_participants",
-            f"{most // rounds.slots:,} people in each round, one in {rounds.slots:,} of "
-            f"{most:,}, are fewer than the {row.at_least:,} whose reports are shown at a time.",
-        )
+    yield from obstacles_to_rounds(row, now)
     missing = set(named_images(json.loads(task.data) for task in tasks)) - set(images)
     if missing:
         yield Obstacle(
@@ -137,6 +126,23 @@ def obstacles(
         _configuration(row, tasks)
     except QuietcrowdError as error:
         yield _obstacle(error)
+
+
+def obstacles_to_rounds(row: Any, now: float) -> Iterator[Obstacle]:
+    """Yield all that prevents a draft's rounds."""
+    rounds, most = rounds_of(row.rounds), row.max_participants
+    if rounds is None:
+        return
+    if row.at_least == 1:
+        yield Obstacle("at_least", "Rounds are shown from 2 people on. Choose 2 or more.")
+    if rounds.begin(0) < now:
+        yield Obstacle("rounds", "The first round has begun. Choose a later time.")
+    if most is not None and most // rounds.slots < row.at_least:
+        yield Obstacle(
+            "max_participants",
+            f"{most // rounds.slots:,} people in each round, one in {rounds.slots:,} of "
+            f"{most:,}, are fewer than the {row.at_least:,} whose reports are shown at a time.",
+        )
 
 
 def _obstacle(error: QuietcrowdError) -> Obstacle:

@@ -78,7 +78,8 @@ class Rounds:
         if self.count is not None and (type(self.count) is not int or self.count != self.cap):
             raise ParameterError("campaign.rounds-count-differs", count=self.count, cap=self.cap)
         if self.grace > self.length:
-            raise ParameterError("campaign.grace-too-long", grace=self.grace, length=self.length)
+            grace, length = spell_seconds(self.grace), spell_seconds(self.length)
+            raise ParameterError("campaign.grace-too-long", grace=grace, length=length)
         if not self.window <= self.step <= self.cap:
             raise ParameterError(
                 "campaign.step-out-of-range", step=self.step, window=self.window, cap=self.cap

@@ -1,6 +1,7 @@
 """``quietcrowd campaign create``: a draft with its tasks."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from quietcrowd.accounting.equal_loss import mechanism_within, usual_total
+from quietcrowd.accounting.equal_loss import mechanism_within, usual_makers, usual_total
 from quietcrowd.campaign.terms.configuration import check_as_of
 from quietcrowd.campaign.terms.options import counts_in, have_options
 from quietcrowd.campaign.terms.promises import (
@@ -20,6 +21,7 @@ from quietcrowd.campaign.terms.promises import (
     Allotment,
     AllotmentKind,
 )
+from quietcrowd.campaign.terms.rounds import Rounds, spell_seconds
 from quietcrowd.campaign.terms.settings import MAX_REPORTS
 from quietcrowd.campaign.terms.task_columns import TaskColumns
 from quietcrowd.campaign.terms.tasks import TaskRow
@@ -44,16 +46,20 @@ from quietcrowd.commands.declare import argument, command, command_line, option,
 from quietcrowd.commands.makers import BestMechanism, TwoLayerChoice, sized_maker
 from quietcrowd.commands.options import Goal, PossibleAnswers
 from quietcrowd.commands.printing import Working, counted, note, print_no_signal
-from quietcrowd.commands.ways_out import ways_out
+from quietcrowd.commands.ways_out import Rounded, more_people, ways_out
 from quietcrowd.domains import Categorical, Domain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats.platforms.label_studio_config import read_label_config
-from quietcrowd.mechanisms import Mechanism
+from quietcrowd.mechanisms import Mechanism, Mixture
 from quietcrowd.privacy.guarantee import show_loss
 from quietcrowd.validation import check_positive
 
 if TYPE_CHECKING:
+    from quietcrowd.planning.campaign_plan import PlanRow
     from quietcrowd.planning.case import Case
+
+
+_OTHER_WAYS = "Also a shorter --window, fewer --answers-per-worker, or larger losses in --menu."
 
 
 class Assignment(StrEnum):
@@ -91,7 +97,9 @@ class PersonalPrivacy:
         "percentages of people, such as 0.5:70,4:30. Instead of --total-epsilon.",
         default=None,
     )
-    mechanism: str = mechanism_option(default="one-layer")
+    mechanism: str | None = mechanism_option(
+        usual=" Default: one-layer, and for numbers laplace:fill=none."
+    )
 
 
 @option_group("Workers")
@@ -188,7 +196,7 @@ class Create(PersonalPrivacy, PossibleAnswers, WorkerOptions, RoundOptions, Prom
     --answers-per-worker 5 --assign adaptive
 
     Example: quietcrowd campaign create Air --tasks places.csv --between 0,100
-    -m laplace:fill=none --people 700 --menu 1:70,4:30 --rounds 30 --every 1d --first 2026-12-01
+    --people 700 --menu 1:70,4:30 --rounds 30 --every 1d --first 2026-12-01
     --window 7
     """
 
@@ -257,7 +265,7 @@ class Create(PersonalPrivacy, PossibleAnswers, WorkerOptions, RoundOptions, Prom
         if images.contents:
             note(images.summary)
         print_alike_tasks(rows, chosen, self._most, linked=self.max_linked)
-        _print_promises(body)
+        _print_promises(body, self.planned_rounds)
         typer.echo(made)
 
     def _check(self) -> None:
@@ -273,6 +281,10 @@ class Create(PersonalPrivacy, PossibleAnswers, WorkerOptions, RoundOptions, Prom
             raise ParameterError("commands.menu-and-best")
         if self.assign is not None and self.answers_per_worker is None:
             raise ParameterError("commands.assign-needs-answers-per-worker")
+        if self.planned_rounds is not None and self.planned_rounds.begin(0) < time.time():
+            raise ParameterError("commands.first-over", first=self.first)
+        if self.planned_rounds is not None and self.min_batch == 1:
+            raise ParameterError("commands.rounds-need-batch")
 
     @property
     def _most(self) -> int | None:
@@ -325,12 +337,23 @@ class Create(PersonalPrivacy, PossibleAnswers, WorkerOptions, RoundOptions, Prom
 
     def _of_round(self, total: float) -> float:
         """Return the loss of a round, for that of a window."""
+        return total / self._rounded.parts
+
+    @cached_property
+    def _rounded(self) -> Rounded:
         rounds = self.planned_rounds
-        return total / rounds.window if rounds and rounds.division == "budget" else total
+        if rounds is None:
+            return Rounded()
+        by_budget = rounds.division == "budget"
+        return Rounded(slots=rounds.slots, parts=rounds.window if by_budget else 1)
+
+    @property
+    def _mechanism_name(self) -> str:
+        return self.mechanism or next(iter(usual_makers(self._planned_domain)))
 
     @cached_property
     def _maker(self) -> Any:
-        _, maker = choose_mechanism(self.mechanism)
+        _, maker = choose_mechanism(self._mechanism_name)
         if isinstance(maker, BestMechanism):
             people, tasks = self.people or self.max_workers, len(self._rows)
             return maker.for_campaign(tasks=tasks, workers=people, answers=self._most)
@@ -346,12 +369,14 @@ class Create(PersonalPrivacy, PossibleAnswers, WorkerOptions, RoundOptions, Prom
         if self.menu is None:
             return [self._chosen]
         totals, domain, maker = read_menu(self.menu)[0], self._planned_domain, self._maker
-        return [
+        found = [
             mechanism_within(
                 sized_maker(maker), domain, self._of_round(total), "worker", **self._counts
             )
             for total in totals
         ]
+        Mixture.of(found)  # raises if their reports cannot be joined
+        return found
 
     @cached_property
     def _chosen(self) -> Mechanism:
@@ -392,11 +417,11 @@ class Create(PersonalPrivacy, PossibleAnswers, WorkerOptions, RoundOptions, Prom
             )
             if rounds is not None:
                 found = rounds.losses(losses.total_epsilon)
+                window = f"{show_total(found.window, 4)} in any {rounds.window:,} rounds in a row"
                 note(
-                    f"It is at most {show_total(found.window, 4)} in any "
-                    f"{counted(rounds.window, 'round')} in a row, and "
-                    f"{show_total(found.campaign, 4)} in all {rounds.cap:,} rounds, of which a "
-                    f"person answers at most {rounds.most:,}."
+                    f"It is at most {f'{window}, and ' * (rounds.window > 1)}"
+                    f"{show_total(found.campaign, 4)} in all {counted(rounds.cap, 'round')}, of "
+                    f"which a person answers at most {rounds.most:,}."
                 )
 
     def _check_result(self) -> dict[str, float] | None:
@@ -406,25 +431,19 @@ class Create(PersonalPrivacy, PossibleAnswers, WorkerOptions, RoundOptions, Prom
         """
         from quietcrowd.planning.case import in_theory
 
-        people, rounds = self.people or self.max_workers, self.planned_rounds
-        if people is not None and rounds is not None and rounds.slots > 1:
-            people //= rounds.slots
-            note(f"About {people:,} people answer in each round.")
+        people = self._people_of_round()
         if people is not None and people < self.min_batch:
-            if not self.anyway:
-                raise ParameterError("commands.nothing-shown", people=people, least=self.min_batch)
-            note(f"With {people:,} people, no result is shown: --min-batch is {self.min_batch:,}.")
             return None
-        if self.menu is not None:
-            return self._check_menu(people)
         try:
             case = self._case(people or 1)
         except ParameterError as error:
-            note(f"The result cannot be predicted: {error}.")
+            note(f"The result cannot be predicted: {str(error).rstrip('.')}.")
             return None
         if people is None:
-            fewest = in_theory(case)
-            least = "" if fewest is None else f" A good result takes about {fewest:,} in theory."
+            fewest, least = in_theory(case), ""
+            if fewest is not None:
+                fewest *= self._rounded.slots
+                least = f" A good result takes about {fewest:,} in theory."
             note(f"The quality of the result depends on the number of people: set --people.{least}")
             return None
         with Working("simulated crowds"):
@@ -432,48 +451,67 @@ class Create(PersonalPrivacy, PossibleAnswers, WorkerOptions, RoundOptions, Prom
         if self._option_counts:
             note(f"The prediction is for tasks with {self._option_counts[-1]} options each.")
         note(row.verdict)
-        if row.standing == "good" or self.anyway:
+        if not (row.standing == "good" or self.anyway):
+            self._print_ways(case, row)
+        if self.menu is None or self.goal is Goal.SHARES:
             return None
+        return {"error": round(row.error, 4), "guess": round(row.constant, 4)}
+
+    def _people_of_round(self) -> int | None:
+        """Return how many people answer a round, or None if it is unknown; refuse too few."""
+        people, slots = self.people or self.max_workers, self._rounded.slots
+        if people is None:
+            return None
+        some = people // slots
+        if slots > 1:
+            note(
+                f"Each round is answered by one person in {slots:,}, about {some:,} people. The "
+                "prediction is for one round alone; later rounds also learn from earlier ones."
+            )
+        least = self.min_batch
+        if some < least and not self.anyway:
+            if people < least:
+                raise ParameterError("commands.nothing-shown", people=people, least=least)
+            raise ParameterError("commands.round-not-shown", people=people, some=some, least=least)
+        if some < least:
+            note(f"With {some:,} people, no result is shown: --min-batch is {least:,}.")
+        return some
+
+    def _print_ways(self, case: "Case", row: "PlanRow") -> None:
         note(f"Ways to a better result{'' if row.useless else ', in another draft'}:")
-        for way, line in ways_out(case, self._line):
+        ways: Iterable[tuple[str, str | None]]
+        if self.menu is None:
+            ways = ways_out(case, self._line, self._rounded)
+        else:
+            ways = more_people(case, self._line, self._rounded), (_OTHER_WAYS, None)
+        for way, line in ways:
             note(f"- {way}" + (f"\n  {line}" if line else ""))
         if row.useless:
             raise ParameterError("commands.as-good-as-guessing", heading=row.heading)
-        return None
-
-    def _check_menu(self, people: int | None) -> dict[str, float] | None:
-        from quietcrowd.planning import expected_error
-
-        if people is None or self.goal is Goal.SHARES:
-            return None
-        with Working("simulated crowds"):
-            row = expected_error(
-                self._mechanisms,
-                self._shares,
-                workers=people,
-                tasks=self._counts["tasks"],
-                answers=self._counts["answers"],
-            )
-        note(row.verdict)
-        if row.useless and not self.anyway:
-            raise ParameterError("commands.as-good-as-guessing", heading=row.heading)
-        return {"error": round(row.error, 4), "guess": round(row.constant, 4)}
 
     def _case(self, people: int) -> "Case":
         from quietcrowd.planning import CrowdSize
         from quietcrowd.planning.case import Case, make_case
         from quietcrowd.planning.crowd_assumption import assumption_for
+        from quietcrowd.planning.menu_error import MenuCase, MenuSurveyCase, menu_case
         from quietcrowd.planning.survey_case import SurveyCase
 
-        maker = self._maker
+        maker, is_survey = self._maker, self.goal is Goal.SHARES
+        assumption = assumption_for(self._planned_domain)
+        size = CrowdSize(workers=people, **self._counts)
+        if self.menu is not None:
+            own, shares = self._mechanisms, self._shares
+            if is_survey:
+                return menu_case(MenuSurveyCase, own, shares, assumption, size)
+            return menu_case(MenuCase, own, shares, assumption, size)
         return make_case(
-            kind=SurveyCase if self.goal is Goal.SHARES else Case,
-            assumption=assumption_for(self._planned_domain),
-            name=self.mechanism,
+            kind=SurveyCase if is_survey else Case,
+            assumption=assumption,
+            name=self._mechanism_name,
             maker=type(self._planned).from_claimed_epsilon
             if isinstance(maker, BestMechanism)
             else sized_maker(maker),
-            size=CrowdSize(workers=people, **self._counts),
+            size=size,
             total=self._total if self.epsilon is None else None,
             epsilon=None,
             given=self._planned,
@@ -532,9 +570,15 @@ class Create(PersonalPrivacy, PossibleAnswers, WorkerOptions, RoundOptions, Prom
         return made
 
 
-def _print_promises(body: dict[str, Any]) -> None:
+def _print_promises(body: dict[str, Any], rounds: Rounds | None) -> None:
     least = body["at_least"]
-    if least > 1:
+    if rounds is not None:
+        note(
+            f"A round is shown {spell_seconds(rounds.grace)} after its end, if at least {least:,} "
+            "workers sent reports; otherwise with the next. Its reports are deleted after the next "
+            f"{counted(rounds.keep, 'round')}; its results stay."
+        )
+    elif least > 1:
         note(
             f"Minimum batch size per release: {least:,} new workers. If fewer remain at closing, "
             "their reports are never released."

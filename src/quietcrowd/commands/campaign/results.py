@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from quietcrowd.campaign.terms.rounds import spell_seconds
 from quietcrowd.campaign.terms.settings import DECIDED_FROM
 from quietcrowd.commands import options
 from quietcrowd.commands.campaign.client import OnCampaign, checked
@@ -42,7 +43,11 @@ class Results(OnCampaign):
     shares: bool = option(help="Shares or means, whatever the goal.", default=False)
     means: bool = option(help="Means of levels, instead of shares.", default=False)
     of_round: int | None = option(
-        "--round", min=0, metavar="NUMBER", help="A round. Default: the last.", default=None
+        "--round",
+        min=0,
+        metavar="NUMBER",
+        help="A round, counted from 0. Default: the last one shown.",
+        default=None,
     )
     series: str | None = option(
         metavar="TASK", help="All rounds of one question, by its id.", default=None
@@ -54,11 +59,15 @@ class Results(OnCampaign):
         """Print or write the results."""
         check_one_stream(self.output, as_json=self.as_json)
         check_outputs([], self.output)
+        if self.series is not None and self.of_round is not None:
+            raise ParameterError("commands.series-and-round")
         url = f"/campaigns/{self.campaign_id}"
         with self.client() as client:
             campaign = checked(client.get(url)).json()
             estimates = self.shares or self.means or campaign["goal"] == "shares"
             path = "estimates" if estimates else "results/truths"
+            if campaign["rounds"] is not None:
+                self._note_round(client, campaign)
             if self.series is not None:
                 self._show_series(client, estimates)
                 return
@@ -94,6 +103,26 @@ class Results(OnCampaign):
             output=self.output,
             as_json=self.as_json,
         )
+
+    def _note_round(self, client: httpx.Client, campaign: Mapping[str, Any]) -> None:
+        """Say which round is printed, or raise ParameterError if it is not shown."""
+        items = checked(client.get(f"/campaigns/{self.campaign_id}/rounds")).json()["items"]
+        known = {one["round"]: one for one in items}
+        shown = max(known, default=None) if self.of_round is None else self.of_round
+        if shown is None:
+            grace, least = spell_seconds(campaign["rounds"]["grace"]), campaign["at_least"]
+            raise ParameterError("commands.no-round-yet", grace=grace, least=least)
+        if shown not in known:
+            numbers = ", ".join(map(str, known)) or "none yet"
+            raise ParameterError("commands.round-unknown", number=shown, known=numbers)
+        if self.series is None:
+            one = known[shown]
+            begin = f"{one['begins'][:10]} {one['begins'][11:16]} UTC"
+            note(
+                f"Round {shown}, from {begin}: {counted(one['reports'], 'report')} of "
+                f"{counted(one['participants'], 'worker')}. Rounds shown: "
+                f"{', '.join(map(str, known))}."
+            )
 
     def _show_series(self, client: httpx.Client, estimates: bool) -> None:
         import pandas as pd

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from quietcrowd.campaign.terms.rounds import Rounds
-from quietcrowd.commands.declare import option, option_group
+from quietcrowd.campaign.terms.rounds import MOST_KEPT, Rounds
+from quietcrowd.commands.declare import given_options, option, option_group, option_names
 from quietcrowd.exceptions import ParameterError
 
 _SECONDS = {"m": 60, "h": 3_600, "d": 86_400}
@@ -33,7 +33,10 @@ class RoundOptions:
     """Options for asking the same questions again and again."""
 
     rounds: int | None = option(
-        min=1, metavar="NUMBER", help="Number of rounds that ask all questions.", default=None
+        min=1,
+        metavar="NUMBER",
+        help="Number of rounds that ask all questions. The other options below require it.",
+        default=None,
     )
     open_end: bool = option(help="Rounds may end earlier: --rounds is the most.", default=False)
     every: str = option(
@@ -55,31 +58,42 @@ class RoundOptions:
     step: int | None = option(
         min=1,
         metavar="NUMBER",
-        help="A person answers every so many rounds. Default: --window.",
+        help="A person answers one in so many rounds, unless the loss is divided. Default: "
+        "--window.",
         default=None,
     )
     divide: Division = option(
-        help="Divide the crowd over the rounds of a window or, for small losses, the loss.",
+        help="Divide the crowd among the rounds of a window or, for small losses, the loss.",
         default=Division.CROWD,
     )
     facts: Facts = option(
         help="Whether several rounds ask about the same fact of a person.", default=Facts.FRESH
     )
     keep: int = option(
-        min=1, metavar="NUMBER", help="Rounds after which reports are deleted.", default=14
+        min=1,
+        max=MOST_KEPT,
+        metavar="NUMBER",
+        help="Later rounds after which reports are deleted.",
+        default=14,
     )
 
     @property
     def planned_rounds(self) -> Rounds | None:
         """The rounds of the campaign, or None."""
         if self.rounds is None:
-            if self.first is not None:
-                raise ParameterError("commands.first-needs-rounds")
+            alone = given_options(self, option_names(RoundOptions))
+            if alone:
+                raise ParameterError("commands.option-needs-rounds", flag=alone[0])
             return None
         if self.first is None:
             raise ParameterError("commands.rounds-need-first")
         length = _seconds("--every", self.every)
         grace = max(60, length // 4) if self.grace is None else _seconds("--grace", self.grace)
+        step = self.step or self.window
+        if not self.window <= step <= self.rounds:
+            raise ParameterError(
+                "commands.window-too-long", window=self.window, step=step, rounds=self.rounds
+            )
         return Rounds(
             first=_moment(self.first),
             length=length,
@@ -87,7 +101,7 @@ class RoundOptions:
             cap=self.rounds,
             grace=grace,
             window=self.window,
-            step=self.step or self.window,
+            step=step,
             division=self.divide.value,
             facts=self.facts.value,
             keep=self.keep,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +12,14 @@ import typer
 from rich.text import Text
 
 from quietcrowd.accounting.ledger import PrivacyLedger
+from quietcrowd.accounting.spending import Charge, spend
 from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.commands import options
 from quietcrowd.commands.declare import argument, command, option
 from quietcrowd.commands.printing import SHOWN, console, counted, note, plain_table, print_csv
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import read_reports
-from quietcrowd.formats.reports import rounds_in
+from quietcrowd.formats.reports import ReportNote, read_report_note, read_round, rounds_in
 from quietcrowd.polls import shuffled_assumption
 from quietcrowd.privacy.guarantee import finite_loss, show_loss
 from quietcrowd.validation import check_real
@@ -33,9 +35,10 @@ class Budget:
     """Print the privacy loss of each worker.
 
     It prints the loss for one answer and the total for all. Losses of several files, and of several
-    rounds, add up, because each may ask the same questions. With --delta, epsilon belongs to the
-    pair (epsilon, delta), which adds up. The loss exceeds the tail with a probability of at most
-    delta.
+    rounds, add up, because each may ask the same questions. For reports of a campaign in rounds it
+    also prints the largest loss of a round, and of the campaign's window of rounds. With --delta,
+    epsilon belongs to the pair (epsilon, delta), which adds up. The loss exceeds the tail with a
+    probability of at most delta.
 
     Example: quietcrowd lab budget reports.parquet
 
@@ -68,13 +71,15 @@ class Budget:
         check_real("--delta", self.delta, 0)
         if len({path.resolve() for path in self.reports}) < len(self.reports):
             raise ParameterError("commands.file-twice")
-        parts: dict[str, Reports] = {}
-        for place, path in enumerate(self.reports, 1):
-            rounds: dict[str, int | None] = {f"{place}#{one}": one for one in rounds_in(path)}
-            for name, number in (rounds or {str(place): None}).items():
-                parts[name] = read_reports(path, round=number)
+        notes = {str(place): read_report_note(path) for place, path in enumerate(self.reports, 1)}
+        parts = _read(notes)
         ledger = PrivacyLedger.of_reports(*parts.values(), campaigns=parts)
         frame = ledger.to_frame(self.delta)
+        own = _by_worker(ledger).values()
+        frame["campaigns"] = [len({one.campaign.split("#")[0] for one in some}) for some in own]
+        stated = [file.window for file in notes.values() if file.window]
+        if stated and len(frame):
+            _add_rounds(frame, ledger, notes, self.delta)
         if self.total_epsilon is not None:
             totals = zip(frame["worker"], frame["total_epsilon"], strict=True)
             frame["over_budget"] = [
@@ -93,12 +98,85 @@ class Budget:
         else:
             print_csv(frame)
         _print_totals(frame, len(self.reports), self.delta, self.total_epsilon)
+        if stated and len(frame):
+            _print_rounds(frame, stated)
         if self.min_honest is not None and len(frame):
             note(
                 "Anyone who sees only one output of each file learns at most (epsilon, delta) = "
                 f"({show_loss(frame['shuffled_epsilon'].max())}, {self.delta:.12g}) in total. "
                 f"This assumes for each file that {shuffled_assumption(self.min_honest)}."
             )
+
+
+def _read(notes: Mapping[str, ReportNote]) -> dict[str, Reports]:
+    """Return the reports of each file; of rounds that were shown together, several parts."""
+    parts: dict[str, Reports] = {}
+    for place, file in notes.items():
+        rounds = rounds_in(file)
+        if not rounds:
+            parts[place] = read_reports(file.path)
+        for number, most in rounds.items():
+            parts[f"{place}#{number}"] = read_round([file.path], number)
+            for earlier in range(1, most):
+                parts[f"{place}#{number}.{earlier}"] = read_round(
+                    [file.path], number, earlier=earlier
+                )
+    return parts
+
+
+def _by_worker(ledger: PrivacyLedger) -> dict[str, list[Charge]]:
+    found: dict[str, list[Charge]] = {}
+    for charge in ledger.charges:
+        found.setdefault(charge.worker, []).append(charge)
+    return found
+
+
+def _add_rounds(
+    frame: pd.DataFrame, ledger: PrivacyLedger, notes: Mapping[str, ReportNote], delta: float
+) -> None:
+    """Add the largest losses of a round, and of a window of rounds, of any one campaign."""
+    memo: dict[tuple[Any, ...], float] = {}
+
+    def loss(charges: Sequence[Charge]) -> float:
+        key = tuple((one.mechanism, one.count, one.spared) for one in charges)
+        if key not in memo:
+            memo[key] = spend("", charges, delta).total_epsilon
+        return memo[key]
+
+    single, several = [], []
+    for charges in _by_worker(ledger).values():
+        windows: list[float] = [0.0]
+        for place, file in notes.items():
+            own = [one for one in charges if one.campaign.startswith(f"{place}#")]
+            windows += [loss(one) for one in _windows(own, file)]
+        single.append(max(loss([one]) for one in charges))
+        several.append(max(windows))
+    frame["round_epsilon"], frame["window_epsilon"] = single, several
+
+
+def _windows(charges: Sequence[Charge], file: ReportNote) -> Iterator[Sequence[Charge]]:
+    """Yield the most reports that a worker can have sent in any window of rounds.
+
+    Reports shown with a round may have been sent in any round since the one shown before. But a
+    window has only so many rounds of a worker.
+    """
+    numbered = [(int(one.campaign.split("#")[1].split(".")[0]), one) for one in charges]
+    numbers = sorted({number for number, _ in numbered})
+    begins = dict(zip(numbers, [0, *(number + 1 for number in numbers)], strict=False))
+    most = -(-file.window // max(1, file.apart))
+    for first in numbers:
+        last = first + file.window
+        some = [one for number, one in numbered if number >= first and begins[number] < last]
+        yield sorted(some, key=lambda one: -one.count)[:most]
+
+
+def _print_rounds(frame: pd.DataFrame, stated: Sequence[int]) -> None:
+    windows = " or ".join(f"{window:,}" for window in sorted(set(stated)))
+    note(
+        f"The largest loss of a round is epsilon = {show_loss(frame['round_epsilon'].max())}, and "
+        f"of any {windows} rounds in a row {show_loss(frame['window_epsilon'].max())}. The total "
+        "is for the rounds of the file; a campaign deletes the reports of older ones."
+    )
 
 
 def _shuffled(
@@ -113,7 +191,7 @@ def _shuffled(
 
 
 def _as_json(frame: pd.DataFrame, delta: float, most: float | None, honest: int | None) -> str:
-    losses = ("answer_epsilon", "total_epsilon", "answer_tail", "total_tail")
+    losses = [str(name) for name in frame if str(name).endswith(("_epsilon", "_tail"))]
     rows = [
         {name: finite_loss(row[name]) if name in losses else row[name] for name in row}
         for row in frame.to_dict("records")
@@ -127,6 +205,8 @@ def _as_json(frame: pd.DataFrame, delta: float, most: float | None, honest: int 
 
 def _print_table(frame: pd.DataFrame, delta: float) -> None:
     heads = ["\nworker", "\nreports", "cam-\npaigns", "epsilon,\none answer", "epsilon,\nin total"]
+    rounds = ["round_epsilon", "window_epsilon"] if "window_epsilon" in frame else []
+    heads += ["epsilon,\na round", "epsilon,\na window"][: len(rounds)]
     if delta:
         heads += ["tail,\none answer", "tail,\nin total"]
     if "shuffled_epsilon" in frame:
@@ -140,6 +220,7 @@ def _print_table(frame: pd.DataFrame, delta: float) -> None:
             f"{row['campaigns']:,}",
             show_loss(row["answer_epsilon"]),
             show_loss(row["total_epsilon"]) + (" †" if row.get("over_budget") else ""),
+            *(show_loss(row[name]) for name in rounds),
             *([show_loss(row["answer_tail"]), show_loss(row["total_tail"])] if delta else []),
             *([show_loss(row["shuffled_epsilon"])] if "shuffled_epsilon" in row else []),
         )

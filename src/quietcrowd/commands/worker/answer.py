@@ -156,8 +156,10 @@ def _take_part(client: Client, given_to: Answer) -> None:
     _choose(client, given_to)
     _join(client, given_to)
     _print_continuation(client)
-    if file is None and _is_between_rounds(client):
+    if _is_between_rounds(client):
         print_rounds(client)
+        if file is not None:
+            raise AnswerError("commands.file-between-rounds")
         return
     notes = print_questions(client)
     if file is None:

@@ -62,12 +62,18 @@ def print_menu(client: Client) -> None:
     menu = client.menu
     _print_texts(menu[0])
     for number, terms in enumerate(menu, 1):
-        losses = terms.losses
-        loss = terms.guarantee.total_epsilon if losses is None else losses.campaign
+        losses, rounds = terms.losses, terms.rounds
+        parts = {"all that you send": terms.guarantee.total_epsilon}
+        if losses is not None and rounds is not None:
+            window = f"any {counted(rounds.window, 'round')} in a row"
+            parts = {window: losses.window, "all your rounds": losses.campaign}
+        sure = "; from ".join(
+            f"{part}, {show_protection(loss)} (epsilon = {show_loss(loss)})"
+            for part, loss in parts.items()
+        )
         show_text(
-            f"{number}. From all that you send, someone 50 % sure of something about you becomes "
-            f"{show_protection(loss)} (epsilon = {show_loss(loss)}). The requester assumes that "
-            f"{terms.share:.0%} choose this.",
+            f"{number}. Someone 50 % sure of something about you becomes, from {sure}. The "
+            f"requester assumes that {terms.share:.0%} choose this.",
             rest="   ",
         )
     said = menu[0].expected
@@ -91,7 +97,7 @@ def print_rounds(client: Client) -> None:
     else:
         begin = datetime.fromtimestamp(rounds.begin(number), UTC)
         note(f"Your next round begins at {begin:%Y-%m-%d %H:%M} UTC.")
-    show_text(
+    note(
         f"Privacy loss by this campaign (epsilon): {show_loss(client.spent_in_window())} in any "
         f"{counted(rounds.window, 'round')} so far, {show_loss(client.spent_in_window(rounds.cap))}"
         f" in all rounds so far, at most {show_loss(losses.campaign)} in the end."

@@ -35,7 +35,7 @@ from quietcrowd.campaign.store.campaigns import (
     update_campaign,
 )
 from quietcrowd.campaign.store.database import UNAVAILABLE
-from quietcrowd.campaign.store.drafts import fixed_configuration
+from quietcrowd.campaign.store.drafts import fixed_configuration, obstacles_to_rounds
 from quietcrowd.campaign.store.images import keep_named_images
 from quietcrowd.campaign.store.requesters import owned_campaign
 from quietcrowd.campaign.store.withdrawals.journal import trace_of
@@ -114,6 +114,8 @@ def open_for_reports(
         )
     if read.closes_on is not None and read.closes_on < day_of(service.clock()):
         raise ProblemError("not-ready", "Its closing day is over: change closes_on.")
+    for obstacle in obstacles_to_rounds(read, service.clock()):
+        raise ProblemError("not-ready", obstacle.message)
     configuration = fixed_configuration(read, tasks)  # before the transaction: it takes time
     named = named_images(json.loads(task.data) for task in tasks)
     with service.database.write() as connection:
