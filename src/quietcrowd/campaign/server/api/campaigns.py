@@ -115,7 +115,8 @@ def open_for_reports(
     if read.closes_on is not None and read.closes_on < day_of(service.clock()):
         raise ProblemError("not-ready", "Its closing day is over: change closes_on.")
     for obstacle in obstacles_to_rounds(read, service.clock()):
-        raise ProblemError("not-ready", obstacle.message)
+        if obstacle.field == "at_least":
+            raise ProblemError("not-ready", obstacle.message)
     configuration = fixed_configuration(read, tasks)  # before the transaction: it takes time
     named = named_images(json.loads(task.data) for task in tasks)
     with service.database.write() as connection:
