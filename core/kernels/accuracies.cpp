@@ -3,6 +3,9 @@
 // of workers changes a bit.
 #include "../label_kernels.h"
 
+#include <memory>
+#include <vector>
+
 #include "../functions.h"
 
 namespace quietcrowd {
@@ -10,7 +13,8 @@ namespace QC_VARIANT {
 constexpr double EVIDENCE_ONE = 1048576.0, COUNT_ONE = 4294967296.0;
 constexpr int GRID = 64;           // how many accuracies are distinguished at a time
 constexpr int FEWEST_PLACES = 24;  // if fewer places of the grid than this are possible, a finer one follows
-constexpr int MOST_LOOKS = 5;
+constexpr int MOST_LOOKS = 5, MOST_HALVINGS = 10, STARTS = 8;
+constexpr double LARGEST_PART = 0.8125;  // of a grid, that it is filled with: (FEWEST_PLACES + 2) / GRID * 2
 constexpr double NEVER = 25.0;  // no accuracy is possible with a log-likelihood this far below the best
 constexpr double PI = 3.141592653589793;
 constexpr int LANES = 16, LAWS = 8;  // places of a grid, and distributions, that are done at once
@@ -144,6 +148,8 @@ void add_crowd_counts(Array<const i64, 3> histograms, Array<const double, 2> log
     }
 }
 
+static i64 to_nearest(double x) { return to_signed(std::rint(x)); }
+
 // The density of a distribution at an angle, between the middles of the whole range's grid.
 QC_FN double density_at(const double* crowd, double angle) {
     const double at = angle / PI * GRID - 0.5;
@@ -156,24 +162,45 @@ QC_FN double density_at(const double* crowd, double angle) {
 
 // A grid of even steps between two angles, where an angle t is the accuracy sin(t/2)^2.
 struct Look {
-    explicit Look(i64 places) : logs(places * GRID) {}
-
-    // Of the distribution `crowd`; `used` marks the nodes with logarithms that are needed.
-    QC_APART void fill(double lowest, double highest, const double* crowd, const double* odds, const bool* used,
-                       i64 places) {
-        low = lowest;
-        high = highest;
-        for (int at = 0; at <= GRID; at++) edges[at] = one_minus_cos(low + (high - low) * at / GRID) / 2.0;
-        for (int at = 0; at < GRID; at++) middles[at] = one_minus_cos(low + (high - low) * (at + 0.5) / GRID) / 2.0;
-        step = (high - low) / GRID;
+    // Of the distribution `crowd`, from an angle on.
+    Look(double low, double length, const double* crowd, const double* odds, i64 places)
+        : low(low), step(length / GRID), logs(places * GRID) {
+        for (int at = 0; at <= GRID; at++) edges[at] = one_minus_cos(low + length * at / GRID) / 2.0;
+        for (int at = 0; at < GRID; at++) middles[at] = one_minus_cos(low + length * (at + 0.5) / GRID) / 2.0;
         for (int at = 0; at < GRID; at++) density[at] = density_at(crowd, low + step * (at + 0.5));
-        for (i64 place = 0; place < places; place++)
-            if (used[place]) fill_logs(odds[place], middles, GRID, logs + place * GRID);
+        for (i64 place = 0; place < places; place++) fill_logs(odds[place], middles, GRID, logs + place * GRID);
     }
 
-    double low = 0.0, high = 0.0, step = 0.0;
+    const double low, step;
     double edges[GRID + 1], middles[GRID], density[GRID];
     Room<double> logs;
+};
+
+// Grids that workers share: of the whole range, of half of it and so on, beginning at multiples of 1 / STARTS of
+// their length. They are filled when they are needed.
+struct Looks {
+    Looks(Array<const double> nodes, const double* crowd) : places(nodes.size()), crowd(crowd), odds(places) {
+        for (i64 place = 0; place < places; place++) odds[place] = exp_of(nodes[place]);
+        for (int halved = 0; halved <= MOST_HALVINGS; halved++) looks[halved].resize((size_t)last_start(halved) + 1);
+    }
+
+    static double length(int halved) { return PI / (double)((i64)1 << halved); }
+    static i64 last_start(int halved) { return STARTS * (((i64)1 << halved) - 1); }
+
+    // The finest grid, halved at least so often, that contains all between two angles, with a margin.
+    const Look& around(double low, double high, int& halved) {
+        while (halved < MOST_HALVINGS && high - low <= LARGEST_PART * length(halved + 1)) halved++;
+        const double whole = length(halved), start = ((low + high) / 2.0 - whole / 2.0) / whole * STARTS;
+        const i64 place = lesser_of(greater_of<i64>(to_nearest(start), 0), last_start(halved));
+        std::unique_ptr<Look>& look = looks[halved][(size_t)place];
+        if (!look) look.reset(new Look((double)place * (whole / STARTS), whole, crowd, odds, places));
+        return *look;
+    }
+
+    const i64 places;
+    const double* crowd;
+    Room<double> odds;
+    std::vector<std::unique_ptr<Look>> looks[MOST_HALVINGS + 1];
 };
 
 // The accuracy below which this part of the mass lies. Mass is even between edges.
@@ -191,25 +218,14 @@ void estimate_accuracies(Array<const i64, 3> histograms, Array<const double> nod
     const i64 places = nodes.size(), workers = histograms.shape[0];
     check_sizes(histograms, log_weights, places);
     require(crowd.size() == GRID, "there must be 64 probabilities of accuracies");
-    require(found.shape[0] == 3 && found.shape[1] == workers, "there must be room for three numbers per worker");
+    require((found.shape[0] == 3 || found.shape[0] == 4) && found.shape[1] == workers, "there must be room for three or four numbers per worker");
     Likelihood worker(log_weights, places, GRID);
-    Room<double> odds(places);
-    Room<bool> used(places);
-    for (i64 place = 0; place < places; place++) {
-        odds[place] = exp_of(nodes[place]);
-        used[place] = true;
-    }
-    Look whole(places), finer(places);
-    whole.fill(0.0, PI, crowd.data, odds, used, places);
+    Looks looks(nodes, crowd.data);
     double* masses = worker.likelihood;
     const double never = exp_minus(NEVER);
     for (i64 w = 0; w < workers; w++) {
-        for (i64 place = 0; place < places; place++) {
-            used[place] = false;
-            for (i64 channel = 0; channel < log_weights.size(); channel++)
-                used[place] |= histograms[w][channel][place] != 0;
-        }
-        const Look* look = &whole;
+        int halved = 0;
+        const Look* look = &looks.around(0.0, PI, halved);
         for (int count = 1;; count++) {
             worker.fill(histograms[w], look->logs);
             const double step = look->step;
@@ -224,9 +240,7 @@ void estimate_accuracies(Array<const i64, 3> histograms, Array<const double> nod
                     last = at;
                 }
             if (last - first + 1 >= FEWEST_PLACES || count == MOST_LOOKS) break;
-            finer.fill(look->low + step * greater_of(first - 1, 0), look->low + step * lesser_of(last + 2, GRID),
-                       crowd.data, odds, used, places);
-            look = &finer;
+            look = &looks.around(look->low + step * greater_of(first - 1, 0), look->low + step * lesser_of(last + 2, GRID), halved);
         }
         double total = 0.0, weighted = 0.0;
         for (int at = 0; at < GRID; at++) total += masses[at];
@@ -234,6 +248,7 @@ void estimate_accuracies(Array<const i64, 3> histograms, Array<const double> nod
         found[0][w] = weighted / total;
         found[1][w] = quantile(look->edges, masses, tail * total);
         found[2][w] = quantile(look->edges, masses, (1.0 - tail) * total);
+        if (found.shape[0] == 4) found[3][w] = quantile(look->edges, masses, 0.5 * total);
     }
 }
 }  // namespace QC_VARIANT

@@ -191,7 +191,9 @@ def test_sizes_that_do_not_fit_are_refused(name):
             for other in (0, count - 1, count + 1):
                 shape = (*array.shape[:axis], other, *array.shape[axis + 1 :])
                 changed = (*given[:place], np.zeros(shape, array.dtype), *given[place + 1 :])
-                if (name[:4], place, axis) == ("add_", 0, 0):  # any number of workers
+                any_workers = (name[:4], place, axis) == ("add_", 0, 0)
+                medians = (name, place, axis, other) == ("estimate_accuracies", 5, 0, 4)
+                if any_workers or medians:
                     getattr(_core, name)(*changed)
                 else:
                     with pytest.raises(ValueError, match="must"):

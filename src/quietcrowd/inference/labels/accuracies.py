@@ -191,10 +191,10 @@ class Accuracies:
             nothing, nodes, log_weights, _mean_distribution(summary.labels), tail, before
         )
         unsure = ~answered | (found[2] - found[1] > WIDEST * (before[2] - before[1]))
-        rows = list(found)
-        if medians:
-            rows.append(_estimates(histograms, best, (nodes, log_weights, distribution), 0.5)[1])
-        return {name: np.where(unsure, np.nan, row) for name, row in zip(names, rows, strict=True)}
+        return {
+            name: np.where(unsure, np.nan, row)
+            for name, row in zip(names, found[: len(names)], strict=True)
+        }
 
     @cached_property
     def worth(self) -> _Floats:
@@ -447,10 +447,10 @@ def _estimates(
     distributions: tuple[_Floats, _Floats, _Floats],
     tail: float,
 ) -> npt.NDArray[np.float64]:
-    """Return mean, lower and upper quantile of each worker's accuracy, shape (3, workers)."""
-    found = np.empty((3, len(histograms)))
+    """Return mean, lower and upper quantile, and median of accuracies, shape (4, workers)."""
+    found = np.empty((4, len(histograms)))
     for where, part in _some_workers(histograms, crowd):
-        numbers = np.empty((3, len(part)))
+        numbers = np.empty((4, len(part)))
         estimate_accuracies(part, *distributions, tail, numbers)
         found[:, where] = numbers
     return found
