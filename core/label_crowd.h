@@ -103,23 +103,23 @@ template <int B> struct CrowdBlock {
     template <class WorkerAt> QC_FN void read_records(int many, WorkerAt worker_at, const i64* counts, double inverse) {
         used = many;
         for (i64 i = 0; i < labels * reports * B; i++) records[i] = 0.0;
-        for (int lane = 0; lane < used; lane++) {
-            const i64* from = counts + worker_at(lane) * labels * reports;
-            for (i64 report = 0; report < reports; report++)
-                for (i64 label = 0; label < labels; label++)
-                    record(label, report)[lane] = (double)from[report * labels + label] * inverse;
-        }
+        for (i64 report = 0; report < reports; report++)  // one report of all: each row of numbers stays in the cache
+            for (int lane = 0; lane < used; lane++) {
+                const i64* from = counts + (worker_at(lane) * reports + report) * labels;
+                for (i64 label = 0; label < labels; label++) record(label, report)[lane] = (double)from[label] * inverse;
+            }
     }
 
-    // Fills in the likelihoods of accuracies, up to a factor, and each community's evidence.
-    QC_APART void weigh_accuracies(const ReportTable& logs, Array<const double, 3> accuracies) {
+    // Fills in the likelihoods of accuracies, up to a factor, and each community's evidence. No worker has given
+    // a report before the first or after the last of these.
+    QC_APART void weigh_accuracies(const ReportTable& logs, Array<const double, 3> accuracies, i64 first, i64 count) {
         fill_offsets();
         for (i64 channel = 0; channel < channels; channel++)
             for (i64 label = 0; label < labels; label++) {
                 double* rows = likely_at(channel, label);
                 for (i64 place = 0; place < places; place++) {
                     fill<B>(rows + place * B, 0.0);
-                    add_rows<B>(rows + place * B, record(label, 0), reports, logs.at(channel, label, place), logs.by_report);
+                    add_rows<B>(rows + place * B, record(label, first), count, logs.at(channel, label, place) + first * logs.by_report, logs.by_report);
                 }
                 compare_accuracies(channel, label, accuracies);
             }
@@ -214,12 +214,12 @@ template <int B> struct CrowdBlock {
     // Writes numbers at [label, report, worker] to the places that the workers' records have in counts.
     template <class WorkerAt>
     QC_FN void write_rows(WorkerAt worker_at, const double* numbers, double one, i32* written) {
-        for (int lane = 0; lane < used; lane++) {
-            i32* to = written + worker_at(lane) * labels * reports;
-            for (i64 report = 0; report < reports; report++)
+        for (i64 report = 0; report < reports; report++)
+            for (int lane = 0; lane < used; lane++) {
+                i32* to = written + (worker_at(lane) * reports + report) * labels;
                 for (i64 label = 0; label < labels; label++)
-                    to[report * labels + label] = (i32)to_integer(numbers[(label * reports + report) * B + lane] * one);
-        }
+                    to[label] = (i32)to_integer(numbers[(label * reports + report) * B + lane] * one);
+            }
     }
 
     const i64 channels, labels, places, reports, communities, kinds;

@@ -41,7 +41,7 @@ struct LabelCrowd {
           given(block.reports * B), odds(many ? 0 : cells * B), means(many ? 0 : cells * B), likely(many ? block.channels * row_size : 0),
           hit_logs(plain ? row_size : 0), miss_logs(plain ? block.places : 0), part_logs(of_parts * block.reports, false),
           hits(plain ? block.labels : 0), misses(hits.count), told(of_parts), wrongly(of_parts), wrong_logs(hits.count),
-          right_logs(hits.count), mixed(many ? B * block.channels * parts * block.labels : 0), shares(block.labels), row(block.labels),
+          right_logs(hits.count), mixed(many ? B * block.channels * parts * block.labels : 0), shares(many ? block.labels : row_size), row(block.labels),
           wrong(block.labels), always(many ? block.reports * B : 0), always_log(always.count) {
         for (i64 i = 0; i < block.channels * cells; i++)
             constant_logs[i] = log_of(at_least(crowd.constant_distributions.data[i]));
@@ -105,11 +105,12 @@ struct LabelCrowd {
             weigh_each(worker_at, counts, inverse);
         } else {
             block.read_records(used, worker_at, counts, inverse);
-            block.weigh_accuracies({logs, block.reports * row_size, 1, block.labels, row_size}, crowd.accuracies);
             for (i64 label = 0; label < block.labels; label++) {
                 const double* QC_RESTRICT records = block.record(label, 0);
                 for (i64 i = 0; i < block.reports * B; i++) given[i] += records[i];
             }
+            find_given();
+            block.weigh_accuracies({logs, block.reports * row_size, 1, block.labels, row_size}, crowd.accuracies, first, end - first);
         }
         for (i64 channel = 0; channel < block.channels; channel++) {
             for (i64 community = 0; community < block.communities; community++)
@@ -117,10 +118,20 @@ struct LabelCrowd {
             for (i64 label = 0; label < block.labels; label++) {
                 double* chance = block.chance(channel, block.communities + label);
                 fill<B>(chance, log_of_any(crowd.channels[channel] * crowd.constants[label]));
-                add_rows<B>(chance, given, block.reports, constant_logs_of(channel, label));
+                add_rows<B>(chance, given + first * B, end - first, constant_logs_of(channel, label) + first);
             }
         }
         block.normalize();
+    }
+    // Finds the reports outside of which no worker of the block has given any.
+    QC_FN void find_given() {
+        const auto absent = [&](i64 report) {
+            bool none = true;
+            for (int i = 0; i < B; i++) none &= given[report * B + i] == 0.0;
+            return none;
+        };
+        for (first = 0, end = block.reports; first < end && absent(first);) first++;
+        while (end > first && absent(end - 1)) end--;
     }
 
     // Worker after worker, all labels side by side.
@@ -223,7 +234,7 @@ struct LabelCrowd {
         for (i64 label = 0; label < block.labels; label++) {
             double* QC_RESTRICT to = odds + label * block.reports * B;
             for (i64 channel = 0; channel < block.channels; channel++)
-                for (i64 report = 0; report < block.reports; report++)
+                for (i64 report = first; report < end; report++)
                     add_rows<B>(to + report * B, block.likely_at(channel, label), block.places,
                                 logs_of(channel, report) + label, block.labels);
             const double* QC_RESTRICT instead = means + label * block.reports * B;
@@ -329,16 +340,14 @@ struct LabelCrowd {
         }
         for (i64 which = 0; !many && which < parts - 1; which++)
             for (i64 channel = 0; channel < block.channels; channel++)
-                for (i64 report = 0; report < block.reports; report++) {
-                    double* mistakes = odds;
-                    for (i64 i = 0; i < block.labels * B; i++) mistakes[i] = 0.0;
-                    for (i64 place = 0; place < block.places; place++)
-                        if (share_mistakes(which, channel, report, place))
-                            for (i64 label = 0; label < block.labels; label++)
-                                add_rows<B>(mistakes + label * B, block.likely_at(channel, label) + place * B, 1, shares + label);
-                    for (i64 label = 0; label < block.labels; label++)
-                        Plain::add_to(&mistaken[which][channel][report][label],
-                                      sum_of<B>(mistakes + label * B, block.record(label, report), unit));
+                for (i64 report = first; report < end; report++) {
+                    for (i64 place = 0; place < block.places; place++) share_mistakes(which, channel, report, place, shares + place * block.labels);
+                    for (i64 label = 0; label < block.labels; label++) {
+                        double mistakes[B];
+                        fill<B>(mistakes, 0.0);
+                        add_rows<B>(mistakes, block.likely_at(channel, label), block.places, shares + label, block.labels);
+                        Plain::add_to(&mistaken[which][channel][report][label], sum_of<B>(mistakes, block.record(label, report), unit));
+                    }
                 }
     }
     QC_FN void count_mistakes_of(i64 report, double unit) {
@@ -347,7 +356,7 @@ struct LabelCrowd {
                 for (i64 label = 0; label < block.labels; label++) wrong[label] = plain ? wrongly[which * block.labels + label] : 0.0;
                 if (plain) wrong[report] = 0.0;
                 for (i64 place = 0; !plain && place < block.places; place++)
-                    if (share_mistakes(which, channel, report, place))
+                    if (share_mistakes(which, channel, report, place, shares))
                         add_products(wrong, likely + channel * row_size + place * block.labels, shares);
                 i64* QC_RESTRICT to = mistaken[which][channel][report].data;
                 for (i64 label = 0; label < block.labels; label++)
@@ -355,12 +364,12 @@ struct LabelCrowd {
             }
     }
     // Fills in, for each label, how much of the probability of a report is of a part of wrong answers.
-    QC_FN bool share_mistakes(i64 which, i64 channel, i64 report, i64 place) {
+    QC_FN bool share_mistakes(i64 which, i64 channel, i64 report, i64 place, double* QC_RESTRICT to) const {
         const double weight = crowd.mixture[1 + which][place];
+        for (i64 label = 0; label < block.labels; label++) to[label] = 0.0;
         if (weight == 0.0) return false;
-        mix(channel, report, place, shares);
+        mix(channel, report, place, to);
         const double* QC_RESTRICT part = crowd.parts[1 + which][channel][report].data;
-        double* QC_RESTRICT to = shares;
         for (i64 label = 0; label < block.labels; label++) to[label] = weight * part[label] / at_least(to[label]);
         return true;
     }
@@ -371,6 +380,7 @@ struct LabelCrowd {
     const bool many, plain;  // plain: many labels, and reports are answers without noise
     CrowdBlock<B> block;
     const i64 cells, row_size, of_parts;
+    i64 first = 0, end = block.reports;  // of the reports that a block of workers has given; of all if there are many labels
     Room<double> logs, constant_logs;  // at [channel, report, place, label], and as in the crowd
     Room<u8> ready;                    // per report: whether its logarithms are there
     Room<double> given, odds, means, likely;

@@ -54,7 +54,7 @@ i64 weigh_set_workers(Array<const i64, 3> counts, Array<const i64, 2> held, Arra
         const int used = (int)lesser_of<i64>(B, workers - first);
         const auto worker_at = [&](int lane) { return first + lane; };
         block.read_records(used, worker_at, counts.data, 1.0 / count_unit);
-        block.weigh_accuracies({logs.data, 0, 0, nodes, 1}, accuracies);
+        block.weigh_accuracies({logs.data, 0, 0, nodes, 1}, accuracies, 0, block.reports);
         for (i64 community = 0; community < block.communities; community++)
             block.log_community(0, community, log_of_any(communities[community]));
         for (i64 label = 0; label < labels; label++) {

@@ -143,8 +143,11 @@ class WorkerReports(CrowdUnits):
 
     @cached_property
     def members(self) -> list[npt.NDArray[np.int64]]:
-        """Workers of each kind."""
-        return [np.flatnonzero(self.kind == kind) for kind in range(len(self.tables))]
+        """Workers of each kind; those with the same mechanisms are neighbors."""
+        order, counts = np.arange(len(self.kind)), self.summary.answers_per_part
+        if counts is not None:
+            order = np.lexsort((counts > 0).T)
+        return [order[self.kind[order] == kind] for kind in range(len(self.tables))]
 
     def bounded(self, votes: npt.NDArray[np.int32], bits: int) -> npt.NDArray[np.int32]:
         """Limit, in place, log-ratios between labels to the privacy loss of a report.
