@@ -7,8 +7,9 @@ struct WorkerDistributions {
     Array<const double, 2> beliefs;    // [worker, distribution]: probability of each distribution of a worker's errors
     Array<const double, 2> by_distribution;     // [distribution, column]: log densities
     Array<const double, 2> by_column;  // [column, distribution]: the same
-    Array<const i64> rows;             // per worker: its row of the table and of the tally; -1 without
-    Array<const i32, 2> table;         // [row, column]: mean log density, in units
+    Array<const i64> rows;             // per worker: its row of the table and of the tally, -1 without; or, per worker and part,
+                                       // how far these columns lie behind those of the distributions, below -2^61 without
+    Array<const i32, 2> table;         // [row, column]: mean log density, in units; or one row of all
 
     QC_FN i64 workers() const { return beliefs.shape[0]; }
     QC_FN i64 distributions() const { return by_column.shape[1]; }

@@ -39,14 +39,14 @@ struct BinnedTruth {
         if (priors.logs.shape[0] > 1) log_prior = priors.logs[task].data;
     }
 
-    QC_FN void fill_row(i64 worker, i64 place, i64 ratio) {
+    QC_FN void fill_row(i64 worker, i64 at, i64 place, i64 ratio) {
         i64* QC_RESTRICT to = row;
         for (i64 b = 0, n = bins; b < n; b++) to[b] = 0;
-        add_report(distributions, worker, place, ratio, bins, to);
+        add_report(distributions, worker, at, place, ratio, bins, to);
     }
 
-    // Fills in the sums of the log densities of a task's reports given each bin.
-    QC_APART void add_up(const NumberTask& task, const BinnedReports& reports, Cap capped) {
+    // Fills in the sums of the log densities of a task's reports given each bin; `at` are their places in the table.
+    QC_APART void add_up(const NumberTask& task, const BinnedReports& reports, const i64* at, Cap capped) {
         const i64 n = bins;
         i64* QC_RESTRICT to = sums;
         for (i64 b = 0; b < n; b++) to[b] = 0;
@@ -55,10 +55,10 @@ struct BinnedTruth {
             const i64 report = task.start + i, place = reports.places[report], ratio = reports.ratios[report];
             const bool less = i == capped.report && capped.factor < 1.0;
             if (!filling && !less) {
-                add_report(distributions, task.workers[i], place, ratio, n, to);
+                add_report(distributions, task.workers[i], at[i], place, ratio, n, to);
                 continue;
             }
-            fill_row(task.workers[i], place, ratio);
+            fill_row(task.workers[i], at[i], place, ratio);
             if (filling) mix(reports.missing[report], n, row);
             const double factor = less ? capped.factor : 1.0;
             i64* QC_RESTRICT from = row;
@@ -178,14 +178,13 @@ struct BinnedTruth {
     }
 
     // Adds the statistics of a worker's errors; log densities count for `part` in its evidence.
-    QC_FN void tell(i64 worker, i64 place, i64 ratio, double part, const BinnedUnits& units, const BinnedTally& tally) {
-        if (distributions.rows[worker] < 0) {
+    QC_FN void tell(i64 worker, i64 at, i64 place, i64 ratio, double part, const BinnedUnits& units, const BinnedTally& tally) {
+        if (at < 0) {
             tell_distributions(place, ratio, part, units, tally.evidence[worker].data);
             return;
         }
-        i64* columns = tally.residuals[distributions.rows[worker]].data;
-        credit(counts, first, last, columns + place);
-        if (ratio >= 0) credit(counts, first, last, columns + ratio);
+        credit(counts, first, last, tally.residuals.data + at);
+        if (ratio >= 0) credit(counts, first, last, tally.residuals.data + at + (ratio - place));
     }
     // Adds the expected log density of a report under each distribution.
     QC_APART void tell_distributions(i64 place, i64 ratio, double part, const BinnedUnits& units, i64* QC_RESTRICT evidence) {

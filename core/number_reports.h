@@ -72,16 +72,15 @@ QC_FN void add_table(const i32* QC_RESTRICT from, i64 bins, i64* QC_RESTRICT row
     for (i64 b = 0; b < bins; b++) row[b] = add(row[b], from[b]);
 }
 
-// Adds a report's log density given each bin.
-QC_FN void add_report(const WorkerDistributions& distributions, i64 worker, i64 place, i64 ratio, i64 bins, i64* row) {
-    if (distributions.rows[worker] < 0) {
+// Adds a report's log density given each bin; `at` is the place of its first column in the table, or negative.
+QC_FN void add_report(const WorkerDistributions& distributions, i64 worker, i64 at, i64 place, i64 ratio, i64 bins, i64* row) {
+    if (at < 0) {
         add_blended(distributions, worker, place, bins, row);
         if (ratio >= 0) add_blended(distributions, worker, ratio, bins, row);
         return;
     }
-    const i32* table = distributions.table[distributions.rows[worker]].data;
-    add_table(table + place, bins, row);
-    if (ratio >= 0) add_table(table + ratio, bins, row);
+    add_table(distributions.table.data + at, bins, row);
+    if (ratio >= 0) add_table(distributions.table.data + at + (ratio - place), bins, row);
 }
 
 // Makes log densities of an answer those of a report that may replace a missing answer; `missing` is the log

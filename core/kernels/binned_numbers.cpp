@@ -17,14 +17,16 @@ static double rounded_off(const NumberTask& task, Array<const double> cut, const
     return weight > 0 ? (double)total / (double)weight : 0.0;
 }
 
-static void check_distributions(const WorkerDistributions& distributions, const BinnedTally& tally) {
+static void check_distributions(const WorkerDistributions& distributions, i64 parts, const BinnedTally& tally) {
     const i64 workers = distributions.workers(), many = distributions.distributions(), columns = distributions.columns(), rows = distributions.table.shape[0];
     require(distributions.beliefs.shape[1] == many, "beliefs must be of workers by distributions");
     require(distributions.by_distribution.shape[0] == many && distributions.by_distribution.shape[1] == columns, "distributions must be the same by distribution and by column");
-    require(distributions.rows.size() == workers && distributions.table.shape[1] == columns, "the table must be of rows by columns");
-    for (i64 worker = 0; worker < workers; worker++)
+    const bool by_part = distributions.rows.size() > workers;
+    require(distributions.rows.size() == workers * (by_part ? parts : 1), "rows must be one per worker, or one per worker and part");
+    require(by_part ? rows == 1 : distributions.table.shape[1] == columns, "the table must be of rows by columns, or one row");
+    for (i64 worker = 0; !by_part && worker < workers; worker++)
         require(distributions.rows[worker] < rows, "there is no such row of the table, of worker", worker);
-    require(tally.residuals.shape[0] == rows && tally.residuals.shape[1] == columns, "residuals must be of rows by columns");
+    require(tally.residuals.shape[0] == rows && tally.residuals.shape[1] == distributions.table.shape[1], "residuals must be of rows by columns");
     require(tally.evidence.shape[0] == workers && tally.evidence.shape[1] == many, "evidence must be of workers by distributions");
     require(tally.supported.shape[0] == 0 || (tally.supported.shape[0] == workers && tally.supported.shape[1] == many),
             "support must be of workers by distributions, or empty");
@@ -54,6 +56,22 @@ static void check_places(const BinnedReports& reports, const NumberTask& task, i
     require(is_nan(task.known) || !is_nan(reports.known[place]), "a known truth lies in no bin, of task", place);
 }
 
+// Fills in the place of each report of a task in the table, or a negative number.
+static void find_places(const WorkerDistributions& distributions, const BinnedReports& reports, const NumberTask& task, i64 parts,
+                        i64 bins, i64* places) {
+    const bool by_part = distributions.rows.size() > distributions.workers();
+    const i64 most = distributions.table.size() - bins;
+    for (i64 i = 0; i < task.count; i++) {
+        const i64 report = task.start + i, worker = task.workers[i], place = reports.places[report], ratio = reports.ratios[report];
+        const i64 row = distributions.rows[by_part ? worker * parts + reports.part(report) : worker];
+        const i64 at = by_part ? add(row, place) : row < 0 ? row : row * distributions.columns() + place;
+        const i64 other = ratio < 0 ? at : add(at, ratio - place);
+        if (QC_UNLIKELY(at >= 0 && (at > most || other < 0 || other > most)))
+            refuse("there is no such place in the table, of a report of the task whose first has place", task.start);
+        places[i] = at;
+    }
+}
+
 void infer_by_bins(const NumberPartition& partition, const BinnedReports& reports, const BinnedPriors& priors,
                    const WorkerDistributions& distributions, const BinnedDistances& distances,
                    const BinnedMap& map, Array<const double, 2> densities, Array<const double, 2> weights, Array<const double, 2> borne,
@@ -61,10 +79,10 @@ void infer_by_bins(const NumberPartition& partition, const BinnedReports& report
                    const BinnedUnits& units, const BinnedTally& tally, Array<double, 2> messages, Array<double, 2> quantiles,
                    const NumberEstimates& estimates) {
     check_numbers(partition, estimates);
-    check_distributions(distributions, tally);
+    const i64 parts = weights.shape[1];
+    check_distributions(distributions, parts, tally);
     check_reports(partition, reports, priors, distributions, tally);
     const i64 bins = priors.logs.shape[1], workers = distributions.workers(), most = distributions.columns() - bins;
-    const i64 parts = weights.shape[1];
     bool measuring = false;
     for (i64 part = 0; part < distances.share.size(); part++) measuring |= distances.share[part] > 0.0;
     const bool filling = reports.missing.size() > 0, supporting = tally.supported.shape[0] > 0;
@@ -92,6 +110,7 @@ void infer_by_bins(const NumberPartition& partition, const BinnedReports& report
     BinnedTruth truth(priors, distributions, reports.cut.size() < partition.values.size());
     const i64 longest = longest_of(partition.offsets);
     Room<double> of_reports(2 * longest);
+    Room<i64> at(longest);
     double *mine = of_reports, *proven = of_reports + longest;
     for_tasks(partition, workers, [&](i64 t, const NumberTask& task) {
         check_places(reports, task, most, t);
@@ -103,8 +122,9 @@ void infer_by_bins(const NumberPartition& partition, const BinnedReports& report
         const bool known = !is_nan(task.known), supports = supporting && task.count > 1;
         Cap capped{-1, 1.0};
         if (borne.shape[0]) capped = cap(task.count, mine, proven);
+        find_places(distributions, reports, task, parts, bins, at);
         truth.begin(t);
-        truth.add_up(task, reports, capped);
+        truth.add_up(task, reports, at, capped);
         if (fills_messages) truth.copy_messages(messages[t].data);
         if (known && task.count && map.apparent.shape[0]) {
             truth.normalise();
@@ -125,14 +145,14 @@ void infer_by_bins(const NumberPartition& partition, const BinnedReports& report
             const i64 worker = task.workers[i], report = task.start + i;
             const i64 place = reports.places[report], ratio = reports.ratios[report], part = reports.part(report);
             const double share = distances.share[part];
-            if (filling || supports) truth.fill_row(worker, place, ratio);
+            if (filling || supports) truth.fill_row(worker, at[i], place, ratio);
             double answered = 1.0;
             if (filling) {
                 const i64 count = truth.answered(reports.missing[report], units.residual);
                 Plain::add_to(&tally.answered[worker], count);
                 answered = (double)count / units.residual;
             }
-            truth.tell(worker, place, ratio, 1.0 - share, units, tally);
+            truth.tell(worker, at[i], place, ratio, 1.0 - share, units, tally);
             if (share > 0.0 && (known || predicted || task.count > 1))
                 truth.tell_distance((task.values[i] - ends[0]) / step, mine[i] * distances.precision, known, distances.variances[part],
                                     share * answered * units.likely, tally.evidence[worker].data);

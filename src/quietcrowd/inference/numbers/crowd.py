@@ -1,7 +1,9 @@
 """State and tally of `NoiseAware` for numbers."""
 
+import math
+from collections.abc import Iterator, Sequence
 from operator import attrgetter
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -30,8 +32,11 @@ FEW_CELLS = 16
 
 MOST_LOOKS = 3
 
-MANY = 32
-"""Number of reports from which a worker has a table of densities."""
+MANY, MANY_OF_PART = 32, 8
+"""Number of reports from which a worker has a table of densities, and of those of a mechanism."""
+
+NO_ROW = -(2**62)
+"""Place of a worker who has none in the tables of several mechanisms."""
 
 LEAST_LENGTH = 1e-9
 """Least length of a range relative to its numbers, so that floats distinguish bins."""
@@ -97,7 +102,7 @@ class NumberTally(Tally):
     """Statistics of a sweep.
 
     `residuals`, in units of `NumberModel.residual_unit`, are expected answers at each column of the
-    distributions, of workers with many reports (see `table_rows`); so are expected answers
+    distributions, of workers with many reports (see `tables_of_parts`); so are expected answers
     `answered`. In units of `NumberModel.likely_unit` are `evidence`, expected log densities at
     [worker, distribution] of the answers of others; `supported`, those of a worker's reports given
     all others, a single 0 in the tally of earlier tasks; `likely`, the log evidence of the reports;
@@ -122,8 +127,7 @@ class NumberTally(Tally):
     def empty(
         cls,
         summary: Summary,
-        rows: npt.NDArray[np.int64],
-        columns: int = 0,
+        shape: tuple[int, int],
         distributions: int = 0,
         *,
         fills_in: bool = False,
@@ -132,10 +136,10 @@ class NumberTally(Tally):
         cells: int = 0,
         learns_map: bool = False,
     ) -> Self:
-        """Return an empty tally; `rows` are those of `table_rows`."""
+        """Return an empty tally; `shape` is that of the residuals."""
         workers = summary.workers
         return cls(
-            residuals=np.zeros((int(rows.max()) + 1, columns), np.int64),
+            residuals=np.zeros(shape, np.int64),
             evidence=np.zeros((workers, distributions), np.int64),
             truths=np.zeros(BINS, np.int64),
             known=np.zeros((len(OMEGAS), STATISTICS) if learns_map else (0, 0), np.int64),
@@ -181,19 +185,42 @@ class NumberTally(Tally):
 
     def _moved(self, extension: Extension) -> npt.NDArray[np.int64]:
         """Return `residuals` with a row for each worker that now has many reports."""
-        new, old = extension.new.table_rows, extension.old.table_rows
-        workers = np.flatnonzero(new >= 0)
-        before = extension.positions[workers]
-        rows = np.where(before >= 0, old[np.maximum(before, 0)], -1)
-        moved = np.zeros((len(workers), self.residuals.shape[1]), np.int64)
-        moved[rows >= 0] = self.residuals[rows[rows >= 0]]
+        new, old = extension.new.table_workers, extension.old.table_workers
+        widths = [self.residuals.shape[1]] if len(new) == 1 else extension.new.table_widths
+        columns = [slice(0, width) for width in widths]
+        moved = np.zeros(cells_of_tables(new, columns), np.int64)
+        for (found, _, now), (earlier, _, then) in zip(
+            tables_of_parts(moved, columns, new),
+            tables_of_parts(self.residuals, columns, old),
+            strict=True,
+        ):
+            rows = np.full(extension.old.summary.workers + 1, -1)
+            rows[then] = np.arange(len(then))
+            before = rows[extension.positions[now]]
+            found[before >= 0] = earlier[before[before >= 0]]
         return moved
 
 
-def table_rows(reports: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return each worker's row of a table; -1 for those with fewer than `MANY` reports."""
-    many = reports >= MANY
-    return np.where(many, np.cumsum(many) - 1, -1)
+def cells_of_tables(
+    workers: Sequence[npt.NDArray[np.intp]], columns: Sequence[slice]
+) -> tuple[int, int]:
+    """Return the shape of the tables of all mechanisms: rows by columns, or one row of several."""
+    shapes = [(len(own), one.stop - one.start) for own, one in zip(workers, columns, strict=True)]
+    return shapes[0] if len(shapes) == 1 else (1, sum(map(math.prod, shapes)))
+
+
+def tables_of_parts(
+    table: npt.NDArray[Any],
+    columns: Sequence[slice],
+    workers: Sequence[npt.NDArray[np.intp]],
+) -> Iterator[tuple[npt.NDArray[Any], slice, npt.NDArray[np.intp]]]:
+    """Yield the table of each mechanism, a view, its columns and its workers."""
+    cells, start = table.reshape(-1), 0
+    for one, own in zip(columns, workers, strict=True):
+        width = one.stop - one.start
+        end = start + len(own) * width
+        yield cells[start:end].reshape(len(own), width), one, own
+        start = end
 
 
 def find_range(

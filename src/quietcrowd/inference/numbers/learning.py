@@ -9,7 +9,13 @@ from attrs import evolve
 
 from quietcrowd._core import weigh_distributions
 from quietcrowd.inference import integer_sums
-from quietcrowd.inference.numbers.crowd import LEAST_LENGTH, TINY, NumberState, NumberTally
+from quietcrowd.inference.numbers.crowd import (
+    LEAST_LENGTH,
+    TINY,
+    NumberState,
+    NumberTally,
+    tables_of_parts,
+)
 from quietcrowd.inference.numbers.report_bins import BINS, ErrorDistributions
 from quietcrowd.inference.numbers.sweep import BinModel
 from quietcrowd.inference.numbers.trials import Answering, Trial, first_truths
@@ -126,23 +132,16 @@ def _size_prior(
 def log_evidence(
     model: BinModel, tally: NumberTally, state: NumberState
 ) -> npt.NDArray[np.float64]:
-    """Return the evidence by columns on the workers with a table, at [row, distribution]."""
+    """Return the evidence by columns, at [worker, distribution]; 0 for workers without a table."""
     distributions = model.error_distributions(state)
-    total = np.zeros((len(tally.residuals), len(distributions.share)))
-    for columns, workers, share in zip(
-        distributions.columns, model.workers_with_rows, model.distance_shares, strict=True
-    ):
-        rows, told = model.table_rows[workers], tally.residuals
+    total = np.zeros((model.summary.workers, len(distributions.share)))
+    parts = tables_of_parts(tally.residuals, distributions.columns, model.table_workers)
+    for (told, columns, workers), share in zip(parts, model.distance_shares, strict=True):
         evidence = np.empty((len(workers), total.shape[1]))
-        if len(model.parts) > 1:
-            told = np.ascontiguousarray(told[rows, columns])
         weigh_distributions(
-            told,
-            model.residual_unit,
-            np.ascontiguousarray(distributions.logs[columns]),
-            evidence,
+            told, model.residual_unit, np.ascontiguousarray(distributions.logs[columns]), evidence
         )
-        total[rows] += (1.0 - share) * evidence
+        total[workers] += (1.0 - share) * evidence
     return total
 
 
@@ -151,7 +150,7 @@ def learn(model: BinModel, tally: NumberTally, state: NumberState) -> NumberStat
     distributions, answers = model.error_distributions(state), model.summary.answers_per_worker
     heard = answers > 0
     logs = tally.evidence / model.likely_unit + np.log(state.crowd)
-    logs[model.table_rows >= 0] += log_evidence(model, tally, state)
+    logs += log_evidence(model, tally, state)
     if model.distance_shares.any():  # smaller and smaller steps, so that states do not alternate
         logs += _size_prior(distributions, state, model.informative_answers(state))
         step = 4.0 / (max(state.passes, 0) + 8.0)

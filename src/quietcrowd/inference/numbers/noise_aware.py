@@ -12,7 +12,13 @@ from quietcrowd.domains import check_numeric
 from quietcrowd.exceptions import AnswerError, NoSignalWarning, ParameterError
 from quietcrowd.inference.further_report import FurtherNumber
 from quietcrowd.inference.model import Extension, LearningModel
-from quietcrowd.inference.numbers.crowd import MANY, NumberState, NumberTally, find_range
+from quietcrowd.inference.numbers.crowd import (
+    MANY,
+    NumberState,
+    NumberTally,
+    cells_of_tables,
+    find_range,
+)
 from quietcrowd.inference.numbers.learning import (
     first_number_state,
     learn,
@@ -78,15 +84,15 @@ class NumberModel(BinModel, LearningModel[Any, NumberState, NumberTally]):
 
     def check_size(self) -> None:
         """Raise ParameterError if there are too many workers."""
-        columns = len(self.error_distributions(first_number_state(self)).logs)
-        many = int(self.table_rows.max()) + 1
-        if many * columns > MOST_CELLS:
+        columns = self.error_distributions(first_number_state(self)).columns
+        cells = math.prod(cells_of_tables(self.table_workers, columns))
+        if cells > MOST_CELLS:
             raise ParameterError(
                 "inference.tally-too-large",
-                many=many,
+                many=sum(map(len, self.table_workers)),
                 other_many=MANY,
-                columns=columns,
-                cells=many * columns,
+                columns=max(one.stop - one.start for one in columns),
+                cells=cells,
                 most_cells=MOST_CELLS,
             )
 
@@ -147,15 +153,17 @@ class NumberModel(BinModel, LearningModel[Any, NumberState, NumberTally]):
 
     def next_round(self, partition: Partition, priors: npt.NDArray[np.float64]) -> Self:
         """Return the model of a round, with log-priors of the truths and tables for it."""
-        reports = np.bincount(partition.worker_codes, minlength=self.summary.workers)
+        shape, codes = (self.summary.workers, len(self.parts)), partition.worker_codes
+        if partition.parts is not None:
+            codes = codes * np.int64(shape[1]) + partition.parts
+        reports = np.bincount(codes, minlength=math.prod(shape)).reshape(shape)
         model = evolve(self, task_priors=priors, round_reports=reports)
         model.check_size()
         return model
 
     def at_rest(self, tally: NumberTally, state: NumberState) -> tuple[NumberTally, NumberState]:
         """Return all evidence of the workers' errors by distribution, and none by column."""
-        total = tally.evidence / self.likely_unit
-        total[self.table_rows >= 0] += log_evidence(self, tally, state)
+        total = tally.evidence / self.likely_unit + log_evidence(self, tally, state)
         evidence = np.rint(total * self.likely_unit).astype(np.int64)
         moved = evolve(tally, evidence=evidence, residuals=np.zeros_like(tally.residuals))
         return moved, evolve(state, passes=-1)

@@ -12,7 +12,16 @@ from quietcrowd._core import blend_distributions, infer_by_bins
 from quietcrowd.domains import Interval, Ordinal
 from quietcrowd.inference import integer_sums
 from quietcrowd.inference.numbers.bounded_bins import bounded_columns, bounded_distributions
-from quietcrowd.inference.numbers.crowd import CELLS, NumberState, NumberTally, table_rows
+from quietcrowd.inference.numbers.crowd import (
+    CELLS,
+    MANY,
+    MANY_OF_PART,
+    NO_ROW,
+    NumberState,
+    NumberTally,
+    cells_of_tables,
+    tables_of_parts,
+)
 from quietcrowd.inference.numbers.model import NumericModel, unit_for
 from quietcrowd.inference.numbers.report_bins import (
     BINS,
@@ -52,7 +61,9 @@ class WorkerDistributions(NamedTuple):
 
     `beliefs`, at [worker, distribution], are probabilities; `by_distribution` and its transpose
     `by_column` are log densities. `rows` are the workers' rows of the `table` and of a tally, -1
-    for few reports. The `table` has the mean log density at each column, in units of 2^-22.
+    for few reports; of several mechanisms, at [worker, part], how far the columns in the single row
+    of the `table` lie behind those of the distributions. The `table` has the mean log density at
+    each column, in units of 2^-22.
     """
 
     beliefs: npt.NDArray[np.float64]
@@ -127,7 +138,7 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
     """A model of numbers with truths on bins; its sweep, without learning.
 
     `task_priors`, at [task, bin], are log-priors of the truths if they follow time, and
-    `round_reports` the numbers of reports of each worker in the round.
+    `round_reports`, at [worker, part], the numbers of reports in the round.
     """
 
     task_priors: npt.NDArray[np.float64] | None = None
@@ -200,18 +211,21 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
         return all(part.is_little for part in self.parts)
 
     @cached_property
-    def table_rows(self) -> npt.NDArray[np.int64]:
-        """Each worker's row of a table; -1 for those with few reports."""
+    def table_workers(self) -> list[npt.NDArray[np.intp]]:
+        """Workers who have a row in the table of each mechanism."""
         counts = self.round_reports
-        return table_rows(self.summary.answers_per_worker if counts is None else counts)
+        if counts is None:
+            counts = self.summary.answers_per_part
+        if counts is None:
+            counts = self.summary.answers_per_worker[:, np.newaxis]
+        rows = (counts.sum(axis=1, keepdims=True) >= MANY) & (counts >= MANY_OF_PART)
+        return [np.flatnonzero(own) for own in rows.T]
 
     @cached_property
-    def workers_with_rows(self) -> list[npt.NDArray[np.intp]]:
-        """Workers with a row who use each mechanism."""
-        counts, rows = self.summary.answers_per_part, self.table_rows >= 0
-        if counts is None:
-            return [np.flatnonzero(rows)]
-        return [np.flatnonzero(rows & (own > 0)) for own in counts.T]
+    def table_widths(self) -> list[int]:
+        """Number of columns of each mechanism of several; their range is public."""
+        low, high = self.public_range or (0.0, 1.0)
+        return [len(part.distributions(high - low).logs) for part in self.parts]
 
     @cached_property
     def residual_unit(self) -> float:
@@ -269,7 +283,7 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
         rows = partition.values[int(partition.offsets[0]) : int(partition.offsets[-1])]
         numbers = rows * self.summary.extent + self.summary.middle
         cells = np.clip((numbers - state.low) / (state.high - state.low) * CELLS, 0, CELLS - 1)
-        tally = NumberTally.empty(self.summary, self.table_rows, cells=CELLS)
+        tally = NumberTally.empty(self.summary, (0, 0), cells=CELLS)
         return evolve(tally, cells=np.bincount(cells.astype(np.int64), minlength=CELLS))
 
     def sweep_bins(
@@ -298,8 +312,8 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
         candidates = state.trial.candidates if state.trial else ()
         tally = NumberTally.empty(
             summary,
-            self.table_rows,
-            *distributions.logs.shape,
+            cells_of_tables(self.table_workers, distributions.columns),
+            len(distributions.share),
             fills_in=self.fills_in,
             supported=state.reviews,
             tried=len(candidates),
@@ -423,19 +437,28 @@ class BinModel(NumericModel[Any, NumberState, NumberTally]):
     def _worker_distributions(
         self, state: NumberState, distributions: ErrorDistributions
     ) -> WorkerDistributions:
-        rows, by_distribution = self.table_rows, np.ascontiguousarray(distributions.logs.T)
-        table = np.empty((int(rows.max()) + 1, by_distribution.shape[1]), np.int32)
+        by_distribution = np.ascontiguousarray(distributions.logs.T)
+        table = np.empty(cells_of_tables(self.table_workers, distributions.columns), np.int32)
         beliefs = np.ascontiguousarray(state.beliefs)
-        if len(self.parts) == 1:
-            blend_distributions(beliefs[rows >= 0], by_distribution, table)
-        else:
-            for columns, workers in zip(distributions.columns, self.workers_with_rows, strict=True):
-                of_part = np.ascontiguousarray(by_distribution[:, columns])
-                own = np.empty((len(workers), of_part.shape[1]), np.int32)
-                blend_distributions(beliefs[workers], of_part, own)
-                table[rows[workers], columns] = own
+        rows = np.full((len(beliefs), len(self.parts)), -1 if len(self.parts) == 1 else NO_ROW)
+        start = 0
+        for part, (own, columns, workers) in enumerate(
+            tables_of_parts(table, distributions.columns, self.table_workers)
+        ):
+            blend_distributions(
+                beliefs[workers], np.ascontiguousarray(by_distribution[:, columns]), own
+            )
+            places = np.arange(len(workers))
+            if len(self.parts) > 1:
+                places = start + places * own.shape[1] - columns.start
+            rows[workers, part] = places
+            start += own.size
         return WorkerDistributions(
-            beliefs, by_distribution, np.ascontiguousarray(distributions.logs), rows, table
+            beliefs,
+            by_distribution,
+            np.ascontiguousarray(distributions.logs),
+            rows.reshape(-1),
+            table,
         )
 
 
