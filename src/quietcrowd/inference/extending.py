@@ -66,6 +66,9 @@ def joined_summary(start: Summary, fresh: Summary, earlier: npt.NDArray[np.intp]
     here, there = fresh.report_distribution, start.report_distribution
     same_distribution = there is None if here is None else here.same_as(there)
     if fresh.domain != start.domain or fresh.channel != start.channel or not same_distribution:
+        mixed = fresh.answers_per_part is not None or start.answers_per_part is not None
+        if mixed and fresh.domain == start.domain:
+            raise ParameterError("inference.mixture-differs")
         raise ParameterError("inference.channel-differs", domain=fresh.domain.example())
 
     def added(name: str) -> Any:
