@@ -123,7 +123,7 @@ struct LabelCrowd {
         }
         block.normalize();
     }
-    // Finds the reports outside of which no worker of the block has given any.
+    // Finds the first report and the last one that workers of the block have given.
     QC_FN void find_given() {
         const auto absent = [&](i64 report) {
             bool none = true;
