@@ -1,4 +1,4 @@
-"""The measured limits of `NoiseAware` in ``docs/noise-aware.md``.
+"""The measured limits of `NoiseAware` in ``research/docs/noise-aware.md``.
 
 ``python benchmarks/noise_aware_limits.py labels`` prints rows about labels; so do ``workers``,
 ``numbers`` and ``times``. In these crowds workers err independently.

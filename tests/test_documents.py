@@ -21,6 +21,7 @@ from quietcrowd.mechanisms import Mechanism
 from quietcrowd_research.names import FIGURES
 
 ROOT = Path(__file__).parent.parent
+SOURCE = Path(qc.__file__).parent
 DOCS = ROOT / "docs"
 README = ROOT / "README.md"
 PAGES = [README, *sorted(DOCS.rglob("*.md")), *sorted((ROOT / "research").rglob("*.md"))]
@@ -67,8 +68,8 @@ def test_the_cells_of_a_tutorial_run(notebook, tmp_path, monkeypatch):
             exec(compile(cell, notebook.name, "exec"), namespace)
 
 
-def test_there_are_four_tutorials():
-    names = ["air-quality", "crowd-kit", "requester", "researcher"]
+def test_there_are_two_tutorials():
+    names = ["air-quality", "researcher"]
     assert [page.stem for page in NOTEBOOKS] == names
 
 
@@ -140,10 +141,40 @@ def test_the_readme_is_short():
 
 @pytest.mark.nightly
 def test_the_table_of_people_is_what_a_plan_expects(monkeypatch):
-    monkeypatch.syspath_prepend(DOCS)
+    monkeypatch.syspath_prepend(DOCS / "pictures")
     import draw_people
 
-    assert draw_people.table() in README.read_text(), "run: python docs/draw_people.py"
+    assert draw_people.table() in README.read_text(), "run: python docs/pictures/draw_people.py"
+
+
+def test_the_page_on_50_people_names_what_the_screens_show():
+    page = (DOCS / "start" / "ask-50-people.md").read_text().partition("## Next")[0]
+    names = {" ".join(name.split()) for name in re.findall(r"\*\*([^*]+)\*\*", page)}
+    web, texts = SOURCE / "campaign" / "web", SOURCE / "texts"
+    files = [*web.rglob("*.html"), *web.rglob("*.js"), web / "worker" / "messages" / "en.json"]
+    files.append(SOURCE / "planning" / "verdict.py")
+    files += texts.glob("*.toml")
+    shown = " ".join("".join(path.read_text() for path in files).split()).casefold()
+    assert len(names) >= 15
+    assert [name for name in sorted(names) if name.casefold() not in shown] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "page", [README, *sorted((DOCS / "learn").glob("*.md"))], ids=lambda p: p.stem
+)
+def test_plans_print_what_the_page_shows(page, run, tmp_path, monkeypatch):
+    """What the page shows is the beginning of what a command prints."""
+    monkeypatch.chdir(tmp_path)
+    found = re.findall(
+        r"^```console\n(quietcrowd .*?)```\n(?:\n```output\n(.*?)```)?",
+        page.read_text(),
+        re.M | re.S,
+    )
+    for command, output in found:
+        status, printed, errors = run(*shlex.split(command)[1:])
+        assert status == 0, errors
+        assert printed.startswith(output)
 
 
 SECONDS_EACH = {"demo", "lab evaluate", "lab audit"}

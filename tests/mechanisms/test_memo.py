@@ -672,7 +672,7 @@ def test_the_delta_of_numbers_is_the_one_that_is_derived():
     )
     assert (1 + math.e) * 2.0**-182 < 2.0**-180 < (1 + math.e) * 2.0**-181
     assert "below $2^{-180}$ at ε = 1" in " ".join(
-        (root / "docs" / "what-epsilon-means.md").read_text().split()
+        (root / "research" / "docs" / "losses.md").read_text().split()
     )
 
 

@@ -22,7 +22,10 @@ Per: TypeAlias = Literal["answer", "worker"]
 USUAL_TOTAL = 5.0
 
 BEST_OF_ANSWER = 2.2
-"""Loss of one answer at which a given total shows most, with two labels (``docs/planning.md``)."""
+"""Loss of one answer at which a given total shows most, with two labels.
+
+See ``docs/learn/how-many-people.md``.
+"""
 
 CLOSE = 1e-3
 """Sufficient relative precision of the loss, from below."""

@@ -56,7 +56,7 @@ class NoiseAware(FittingMethod):
       ``workers`` have a column ``error_sd`` with an interval.
 
     ``estimate.posterior`` has the probability of every label, or quantiles of every number.
-    Assumptions and limits: ``docs/noise-aware.md``.
+    Assumptions and limits: ``research/docs/noise-aware.md``.
 
     Parameters
     ----------

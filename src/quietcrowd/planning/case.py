@@ -267,7 +267,8 @@ def make_case(
 def in_theory(case: Case) -> int | None:
     """Return about the fewest people that suffice in theory, without a simulation.
 
-    It is accurate to about a quarter (``docs/planning.md``). None if it is unknown, or very large.
+    It is accurate to about a quarter (``research/docs/plans.md``). None if it is unknown, or very
+    large.
     """
     grid = _People(case)
     found = grid.promising(case.guess())

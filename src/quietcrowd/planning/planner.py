@@ -101,7 +101,7 @@ def plan(
 
     Crowds are sampled from assumptions, randomized by the mechanism of the devices, and inferred by
     `NoiseAware`. No answers are used except those of a pilot. The `verdict` of a row states the
-    result in words, next to a guess. See ``docs/planning.md``.
+    result in words, next to a guess. See ``docs/learn/how-many-people.md``.
 
     Parameters
     ----------

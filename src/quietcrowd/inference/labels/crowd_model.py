@@ -45,7 +45,7 @@ LEAST_WRONG = 0.05
 
 FEW_TASKS, FEW_ANSWERS = 200, 3.5
 """Limits of tasks and of answers per task below which the crowd cannot be learned well:
-docs/noise-aware.md."""
+research/docs/noise-aware.md."""
 
 
 @frozen(kw_only=True, eq=False, slots=False)
