@@ -58,7 +58,7 @@ def ask(requester, worker, desk):
     send_the_others(desk, campaign)
     requester.go("Results")
     requester.page.get_by_role("row", name="guard of press 4").wait_for()
-    yield "results", requester.page, None, "#truths-none ~ div"
+    yield "results", requester.page, "#undecided", "#truths-none ~ div"
 
 
 def set_up(requester, desk):
