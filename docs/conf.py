@@ -14,10 +14,13 @@ from docutils import nodes
 from pygments.lexers.special import TextLexer
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 
 ROOT = Path(__file__).parents[1]
 SITES = {ROOT / "docs": "", ROOT / "research" / "docs": "research/"}
 """Folders of pages, and where their sites are."""
+LARGEST = {"research/": 60_000}
+"""Bytes of a page, by the place of its site."""
 sys.path.insert(0, str(ROOT / "docs"))
 
 project = "quietcrowd"
@@ -90,9 +93,23 @@ def know_anchors(app: Sphinx, document: nodes.document) -> None:
             slugs.setdefault(name, (0, name, name))
 
 
+def weigh_pages(app: Sphinx, error: Exception | None) -> None:
+    """Fail if a page of the research site is too large; pictures and formulas do not count."""
+    if error is not None or SITES[Path(app.srcdir)] not in LARGEST:
+        return
+    limit = LARGEST[SITES[Path(app.srcdir)]]
+    for page in sorted(Path(app.outdir).rglob("*.html")):
+        text = re.sub(r"<math.*?</math>", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        if len(text.encode()) > limit:
+            raise ExtensionError(
+                f"{page} has {len(text.encode())} bytes; at most {limit}: split it"
+            )
+
+
 def setup(app: Sphinx) -> None:
     """Add what these pages need: their links, and blocks without colours."""
     app.connect("doctree-read", lead_to_pages)
     app.connect("doctree-read", know_anchors)
+    app.connect("build-finished", weigh_pages)
     for name in ("csv", "output", "plain"):
         app.add_lexer(name, TextLexer)

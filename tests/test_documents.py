@@ -44,6 +44,14 @@ def blocks(page):
 def test_python_blocks_run_and_print_what_they_say(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     namespace = {"__name__": "__main__"}
+    checks = page.parent / "checks" / f"{page.stem}.py"
+    if checks.exists():
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            exec(compile(checks.read_text(), checks.name, "exec"), namespace)
+        texts = [text for language, text in blocks(page) if language == "text"]
+        assert output.getvalue() == "".join(texts)
+        return
     printed = None
     for language, text in blocks(page):
         if language == "python":

@@ -6,8 +6,10 @@ import platform
 import re
 import sys
 
-LONGEST = 12
-"""Rows of a table on the page; longer ones are files beside it."""
+LONGEST = 6
+"""Rows of a table on the page; longer ones are files beside it. Criteria may be twice as many."""
+
+CRITERION = "criterion"
 
 ONE_LAYER, NO_NOISE, NUMBERS = (
     "labels-one-layer-randomized-response",
@@ -110,12 +112,13 @@ def without_long_tables(text):
             place = [*place[: len(mark) - 2], words]
         rows = [split(line) for line in block.splitlines()] if block.startswith("|") else []
         name = re.sub(r"[^a-z0-9]+", "-", " ".join(place).lower()).strip("-")
-        if rows and rows[0][0] == "crowd":
+        kind = rows[0][0] if rows else CRITERION
+        if kind == "crowd":
             cells.setdefault(name, rows)
-        if len(rows) - 2 <= LONGEST:
+        if len(rows) - 2 <= LONGEST * (1 + (kind == CRITERION)):
             lines.append(block)
             continue
-        name = free_name(name, files)
+        name = free_name(name if kind == "crowd" else f"{name[:36]}-by-{kind}", files)
         written = io.StringIO()
         csv.writer(written, lineterminator="\n").writerows([rows[0], *rows[2:]])
         files[name] = written.getvalue()

@@ -134,17 +134,17 @@ def _claim(claim: Claim) -> str:
         found += f" *Noise-aware: {claim.noise_aware}*"
     checked = "; ".join([claim.check.rstrip("."), *map(_link, claim.exists)])
     mark = f'<a id="{claim.id}"></a>**{claim.where}.**'
-    return f"- {mark} {said}\n  - *Found:* {found}\n  - *Check:* {checked}"
+    return f"- {mark} {said}\\\n  *Found:* {found}\\\n  *Check:* {checked}"
 
 
 def _link(name: str) -> str:
-    """Return a link to a page or a test; the command of a figure; a public name as it is."""
+    """Return a link to a page or a test; the command of a figure; the last part of a public name."""
     if name.startswith("figure:"):
         figure = name.removeprefix("figure:")
         return f"[`{figure}`](../reproduction/{figure}.md)"
     path, _, test = name.partition("::")
     if "/" not in path:
-        return f"`{name}`"
+        return f"`{name.rpartition('.')[2]}`"
     target = os.path.relpath(path, "research/docs/claims")
     shown = test.replace("_", " ").removeprefix("test ") if test else Path(path).name
     return f"[{shown}]({target})"

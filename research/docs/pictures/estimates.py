@@ -158,7 +158,7 @@ def new_tasks():
     return line_chart(
         {"extended nine times": (sizes, extended), "fit to everything": (sizes, fresh)},
         x="tasks so far",
-        y="wrong truths among the newest 60",
+        y="wrong truths, newest 60 tasks",
         y_range=(0, 0.2),
     )
 

@@ -173,7 +173,7 @@ def optimal_channel() -> str:
     return line_chart(
         series,
         x="privacy loss ε (frequencies .8, .1, .1)",
-        y="information, randomized response = 1",
+        y="information, relative",
         y_range=(0.9, 1.3),
     )
 

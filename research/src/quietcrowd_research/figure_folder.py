@@ -155,7 +155,7 @@ def _page(name: str, result: FigureResult, made: Mapping[str, Any], files: Seque
 def _head(
     name: str, figure: Figure, made: Mapping[str, Any], files: Sequence[str]
 ) -> Sequence[str]:
-    lines = [f"# {figure.title}", "", finding(name), ""]
+    lines = ["---", "orphan: true", "---", "", f"# {figure.title}", "", finding(name), ""]
     picture = name if f"{name}.png" in files else same_results(name)
     if picture is not None:
         lines += [f"![{figure.title}]({picture}.png)", ""]
