@@ -138,7 +138,7 @@ def _claim(claim: Claim) -> str:
 
 
 def _link(name: str) -> str:
-    """Return a link to a page or a test; the command of a figure; the last part of a public name."""
+    """Return a link to a page, test or figure, or the last part of a public name."""
     if name.startswith("figure:"):
         figure = name.removeprefix("figure:")
         return f"[`{figure}`](../reproduction/{figure}.md)"
