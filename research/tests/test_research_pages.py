@@ -15,7 +15,7 @@ LONG = {"theory-noise-aware-labels", "theory-planning", "theory-rounds", "theory
 """Pictures that take seconds."""
 
 WITHOUT_PICTURE = {
-    "clients.md": "a list of requirements",
+    "client-differences.md": "a table of words",
     "reproduction/index.md": "a list of pages",
     "theory/index.md": "a list of pages",
 } | dict.fromkeys(

@@ -121,6 +121,29 @@ def bar_chart(
     return _whole([*body, *legend], height + 24)
 
 
+def sequence_chart(steps: Sequence[tuple[str, bool]], *, sender: str, receiver: str) -> str:
+    """Return steps from top to bottom, with an arrow for each that sends something.
+
+    Parameters
+    ----------
+    steps : sequence of (str, bool)
+        Words, and whether something is sent.
+    sender, receiver : str
+        Names of the two sides.
+    """
+    left, right, top, row = 250, WIDTH - 60, 40, 32
+    height = top + row * len(steps) + 8
+    parts = [_text(left, 22, sender, "middle"), _text(right, 22, receiver, "middle")]
+    parts += [f'<path d="M{x} {top - 8}V{height - 4}" stroke="#888"/>' for x in (left, right)]
+    for place, (words, sent) in enumerate(steps):
+        y = top + row * place + 12
+        parts.append(_text(left - 14, y + 4, words, "end"))
+        parts.append(f'<circle cx="{left}" cy="{y}" r="5" fill="{_color(0 if sent else 1)}"/>')
+        if sent:
+            parts.append(f'<path d="M{left + 8} {y}H{right - 4}m-8 -5l8 5l-8 5" {_stroke(0)}/>')
+    return _whole(parts, height)
+
+
 class _Axis:
     """Numbers along an axis: the ends, whether they are logarithmic, and the ticks."""
 

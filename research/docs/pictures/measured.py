@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from chart import bar_chart, line_chart
+from chart import bar_chart, line_chart, sequence_chart
 
 from quietcrowd_research.claim_records import KINDS, VERDICTS, load_documents
 
@@ -111,6 +111,23 @@ def three_goals() -> str:
     return bar_chart(bars, parts=["minutes"], x="minutes of commands, goal: 10 each")
 
 
+def clients() -> str:
+    rows = table("clients.md", "| request, below `/api/v1` | action of the client |")
+    words = (
+        "read the link",
+        "campaign and consent",
+        "join",
+        "check and store the tasks",
+        "download the images",
+        "ask the questions",
+        "take the place; randomize, store",
+        "send the stored reports",
+        "withdraw, at any time",
+    )
+    steps = [(word, row[1] != "none") for word, row in zip(words, rows, strict=True)]
+    return sequence_chart(steps, sender="device", receiver="server")
+
+
 def where_to_ask() -> str:
     bars: dict[str, dict[str, float]] = {}
     text = (DOCS / "where-to-ask-results.md").read_text(encoding="utf-8")
@@ -150,6 +167,7 @@ def truth_under_noise() -> str:
 
 PICTURES = {
     "audit": audit,
+    "clients": clients,
     "subset-selection": best_mechanism,
     "data-sets": data_sets,
     "three-goals": three_goals,

@@ -20,7 +20,7 @@ from tests.campaign.mechanisms import MECHANISMS
 
 import quietcrowd as qc
 
-PAGE = Path(__file__).parents[3] / "research" / "docs" / "clients.md"
+PAGE = Path(__file__).parents[3] / "research" / "docs" / "client-differences.md"
 
 DIFFERENCES = {
     "other servers": (
@@ -105,7 +105,7 @@ DIFFERENCES = {
 
 
 def test_the_page_on_clients_has_this_table():
-    text = PAGE.read_text("utf-8").partition("## Differences between the two clients")[2]
+    text = PAGE.read_text("utf-8").partition("# Differences between the two clients")[2]
     rows = re.findall(r"^\| (.+?) \| (.+?) \| (.+?) \|$", text, re.MULTILINE)
     assert {what: (python, page) for what, python, page in rows[1:]} == DIFFERENCES
 
