@@ -64,6 +64,8 @@ def text_of(page):
 
     def included(found):
         text = (page.parent / found[1]).read_text()
+        after = re.search(r':start-after: "(.*)"', found[2])
+        text = text.partition(after[1])[2] if after else text
         before = re.search(r':end-before: "(.*)"', found[2])
         return text.partition(before[1])[0] if before else text
 
