@@ -119,6 +119,11 @@ def test_pictures_have_a_text(page):
     assert all(":alt: " in directive for directive in DIRECTIVE.findall(text))
 
 
+def test_every_picture_is_shown():
+    text = "".join(page.read_text() for page in LINKING)
+    assert [one.name for one in (DOCS / "figures").iterdir() if f"/{one.name})" not in text] == []
+
+
 @cache
 def anchors_of(page):
     """Return the anchors of a page, named like MyST and GitHub name those of headings."""
