@@ -82,7 +82,7 @@ def set_up(requester, desk):
     total.blur()
     page.get_by_text("medium protection").wait_for()
     yield "total", page, None, "#one-total"
-    page.locator("#verdict").get_by_text("a total of ε = 3 per person").wait_for()
+    page.locator("#verdict-text").get_by_text("a total of ε = 3 per person").wait_for()
     page.locator("#curve-card:not(.old) polyline").wait_for(state="attached")
     yield "forecast", page, "#verdict", "#curve"
     requester.go("Next: who asks", "Who asks, and for how long")
