@@ -3,6 +3,7 @@
 `make check` runs this file.
 """
 
+import ast
 import re
 from functools import cache
 from pathlib import Path
@@ -45,12 +46,16 @@ LINK = re.compile(r"\]\(([^)\s]*)\)")
 DIRECTIVE = re.compile(r"^[:`]{3,}\{(?:image|figure)\}.*?^[:`]{3,}$", re.MULTILINE | re.DOTALL)
 
 
+CODE = re.compile(r"^```(\{code-cell\} ipython3|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
 def is_rewritten(page):
     return page.relative_to(DOCS).parts[0] not in REWRITTEN_LATER
 
 
 ALL = sorted(DOCS.rglob("*.md"))
 PAGES = [page for page in ALL if is_rewritten(page)]
+REFERENCE = "".join(page.read_text() for page in ALL)
 LINKING = [*ROOT.glob("*.md"), *ALL, *sorted((ROOT / "research").rglob("*.md"))]
 
 
@@ -117,6 +122,21 @@ def test_pictures_have_a_text(page):
     text = page.read_text()
     assert all(PICTURE.findall(text)), "a picture without alternative text"
     assert all(":alt: " in directive for directive in DIRECTIVE.findall(text))
+
+
+FOR_USERS = [page for page in PAGES if page.name != "contributing.md"]
+
+
+@pytest.mark.parametrize("page", FOR_USERS, ids=names(FOR_USERS))
+def test_names_in_code_are_in_the_reference(page):
+    described = set(re.findall(r"^\.\. auto\w+:: .+\.(\w+)$", REFERENCE, re.MULTILINE))
+    for language, code in re.findall(CODE, text_of(page)):
+        for node in ast.walk(ast.parse(code)) if "python" in language else ():
+            match node:
+                case ast.ImportFrom(module=module) if module.startswith("quietcrowd."):
+                    assert {one.name for one in node.names} <= described
+                case ast.Attribute(value=ast.Name(id="qc")):
+                    assert node.attr in described
 
 
 def test_every_picture_is_shown():
