@@ -35,7 +35,9 @@ def smaller(page: str) -> str:
 def _write_smaller(app: Sphinx, exception: Exception | None) -> None:
     if exception is None and app.builder.name == "html":
         for path in Path(app.outdir).rglob("*.html"):
-            path.write_text(smaller(path.read_text("utf-8")), "utf-8")
+            page = path.read_text("utf-8")
+            if (new := smaller(page)) != page:
+                path.write_text(new, "utf-8")
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
