@@ -95,3 +95,13 @@ def test_a_picture_is_fresh(pictures, name):
 
 def test_the_index_has_the_numbers_of_the_claims():
     assert opening(PAGES["index.md"])[0].split() == opening(PAGES["reproduction.md"])[0].split()
+
+
+def test_the_index_of_the_theory_has_every_finding(monkeypatch):
+    monkeypatch.syspath_prepend(DOCS)
+    import draw_theory
+
+    assert draw_theory.written() == PAGES["theory/index.md"], "run: research/docs/draw_theory.py"
+    names = {f"theory/{name}.md" for names in draw_theory.GROUPS.values() for name in names}
+    theory = {page for page in PAGES if page.startswith("theory/")} - {"theory/index.md"}
+    assert names == theory | {"theory/../error-bounds.md"}
