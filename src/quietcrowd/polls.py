@@ -212,9 +212,9 @@ _FINER = 100
 """The tail follows from the pair at a delta smaller by this factor."""
 
 _SOURCES = {
-    "exact": "research/docs/theory/shuffling.md, numerically, over all answers of other workers",
-    "blanket": "Balle et al., CRYPTO 2019; research/docs/theory/shuffling.md",
-    "clones": "Feldman, McMillan and Talwar, FOCS 2021; research/docs/theory/shuffling.md",
+    "exact": "docs/theory/shuffling.md, numerically, over all answers of other workers",
+    "blanket": "Balle et al., CRYPTO 2019; docs/theory/shuffling.md",
+    "clones": "Feldman, McMillan and Talwar, FOCS 2021; docs/theory/shuffling.md",
     "local": "the guarantee of each report, without a proven benefit of shuffling",
 }
 

@@ -70,7 +70,7 @@ class BoundedNumbers(TaskwiseMechanism):
 
     no_memo: ClassVar[None] = None
     freshness: ClassVar[str] = "randomised once, with fresh random words"
-    source: ClassVar[str] = "research/docs/theory/bounded-number-mechanisms.md"
+    source: ClassVar[str] = "docs/theory/bounded-number-mechanisms.md"
 
     domain: Ordinal | Interval = field(validator=bounded_domain)
     epsilon: float = field(converter=number, validator=_check_epsilon)

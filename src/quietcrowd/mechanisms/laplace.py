@@ -123,7 +123,7 @@ class LaplaceMechanism(TaskwiseMechanism):
     claimed_by_paper: ClassVar[bool] = True
     no_memo: ClassVar[None] = None
     source: ClassVar[str] = (
-        "Sun et al., IEEE Big Data 2018, Theorem 1; research/docs/theory/sparse-answers.md"
+        "Sun et al., IEEE Big Data 2018, Theorem 1; docs/theory/sparse-answers.md"
     )
     domain: Ordinal | Interval = field(validator=bounded_domain)
     epsilon: float = field(converter=number, validator=positive)

@@ -314,8 +314,7 @@ class MatrixFactorization(Mechanism):
                 "protected at any epsilon, though the paper claims that it is",
                 *ABOUT_TASKS,
             ),
-            source="Sun et al., IEEE Big Data 2018, Theorem 4; "
-            "research/docs/theory/sparse-answers.md",
+            source="Sun et al., IEEE Big Data 2018, Theorem 4; docs/theory/sparse-answers.md",
         )
 
     def _row_loss(self, tasks: Tasks | None) -> float:

@@ -133,7 +133,7 @@ class NonPrivate(_Descriptive):
             claimed_epsilon=math.inf,
             claimed_by_paper=False,
             assumptions=ABOUT_TASKS,
-            source="research/docs/theory/finite-channels.md",
+            source="docs/theory/finite-channels.md",
         )
 
 

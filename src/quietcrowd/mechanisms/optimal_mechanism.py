@@ -104,8 +104,7 @@ class OptimalMechanism(LabelMechanism):
 
     name: ClassVar[str] = "optimal"
     source: ClassVar[str] = (
-        "Kairouz, Oh and Viswanath, JMLR 17 (2016), Theorem 4; "
-        "research/docs/theory/optimal-channel.md"
+        "Kairouz, Oh and Viswanath, JMLR 17 (2016), Theorem 4; docs/theory/optimal-channel.md"
     )
     missing: None = field(default=None, validator=_check_missing)
     epsilon: float = field(converter=number, validator=check_epsilon)

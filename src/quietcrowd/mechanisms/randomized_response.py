@@ -149,10 +149,8 @@ class RandomizedResponse(LabelMechanism):
     def source(self) -> str:  # type: ignore[override]
         """Theorem and paper that prove the guarantee."""
         if self.every_task:
-            return (
-                "Sun et al., IEEE Big Data 2018, equation 8; research/docs/theory/sparse-answers.md"
-            )
-        return "Li et al., KDD 2018, Theorem 6.2; research/docs/theory/finite-channels.md"
+            return "Sun et al., IEEE Big Data 2018, equation 8; docs/theory/sparse-answers.md"
+        return "Li et al., KDD 2018, Theorem 6.2; docs/theory/finite-channels.md"
 
     @override
     def for_options(self, options: TaskOptions | None) -> RandomizedResponse:

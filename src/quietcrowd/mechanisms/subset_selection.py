@@ -81,7 +81,7 @@ class SubsetSelection(TaskwiseMechanism):
     no_memo: ClassVar[None] = None
     freshness: ClassVar[str] = "randomised once, with fresh random words"
     source: ClassVar[str] = (
-        "Ye and Barg, IEEE Trans. Inf. Theory 2018; research/docs/theory/subset-selection.md"
+        "Ye and Barg, IEEE Trans. Inf. Theory 2018; docs/theory/subset-selection.md"
     )
 
     domain: FiniteDomain = field(converter=at_least_two_labels)

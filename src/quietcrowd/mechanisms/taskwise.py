@@ -46,8 +46,8 @@ class TaskwiseMechanism(Mechanism):
     freshness: ClassVar[str] = "reported once, with fresh noise"
     """Assumption about each answer, or task."""
 
-    source: ClassVar[str] = "research/docs/theory/finite-channels.md"
-    """Theorem and paper, or page of ``research/docs/theory``, that proves the guarantee."""
+    source: ClassVar[str] = "docs/theory/finite-channels.md"
+    """Theorem and paper, or page below ``research``, that proves the guarantee."""
 
     claimed_by_paper: ClassVar[bool] = False
     """Whether a paper claims `claimed_epsilon`; otherwise it was only requested."""

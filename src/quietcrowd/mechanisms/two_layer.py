@@ -360,11 +360,9 @@ class TwoLayerRandomizedResponse(LabelMechanism):
                 f"it serves {count:,} {kind}{'s' * (count != 1)} and no more",
                 *(PUBLIC_TASKS if self.every_task else ABOUT_TASKS),
             ),
-            source="Sun et al., IEEE Big Data 2018, section VI-D; "
-            "research/docs/theory/sparse-answers.md"
+            source="Sun et al., IEEE Big Data 2018, section VI-D; docs/theory/sparse-answers.md"
             if self.distribution == "epsilon"
-            else "Li et al., KDD 2018, Theorem 6.3, for one answer; "
-            "research/docs/theory/two-layer.md",
+            else "Li et al., KDD 2018, Theorem 6.3, for one answer; docs/theory/two-layer.md",
         )
 
     def loss(self, answers: int = 1, tasks: Tasks | None = None) -> ReleaseLoss:

@@ -107,7 +107,7 @@ class PrivacyGuarantee:
     assumptions : tuple of str
         Conditions of the guarantee.
     source : str
-        Theorem and paper, or page of ``research/docs/theory``.
+        Theorem and paper, or page below ``research``.
     """
 
     answers: int = field(converter=plain)

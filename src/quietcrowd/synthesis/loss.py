@@ -27,8 +27,8 @@ LOOP = ("none: a loop that ends when enough candidates pass reveals which candid
 SHARES = (0.5, 0.1, 0.01, 0.001)
 """Fractions of a probability at which (epsilon, delta) pairs are evaluated."""
 
-SOURCE = "research/docs/theory/pris-crowd.md"
-PRINTED = "Huai et al., IJCAI 2019, Theorem 2; research/docs/theory/pris-crowd.md"
+SOURCE = "docs/theory/pris-crowd.md"
+PRINTED = "Huai et al., IJCAI 2019, Theorem 2; docs/theory/pris-crowd.md"
 
 
 @frozen(kw_only=True)
