@@ -166,6 +166,8 @@ def test_results_of_rounds_are_those_of_one_chain_of_fits(desk, clock):
     for number in (2, 3, 4):
         check_equal(truths(desk, one, round=number), smoothed[smoothed["round"] == number])
     check_equal(truths(desk, one), smoothed[smoothed["round"] == 4])
+    workers = desk.client.get(f"/campaigns/{one}/results/workers").json()["items"]
+    assert [row["reports"] for row in workers] == [TASKS] * 4  # in this round, like the loss
     series = desk.client.get(f"/campaigns/{one}/series", params={"task": "t3"}).json()["items"]
     of_task = smoothed[smoothed["task"] == "t3"]
     assert [row["confidence"] for row in series] == of_task["confidence"].tolist()

@@ -86,9 +86,11 @@ def _infer(
 
 
 def _of_round(workers: pa.Table, stored: StoredReports) -> pa.Table:
-    """Return the workers of a round, in the order of its reports."""
+    """Return the workers of a round, in the order of its reports, with their counts in it."""
     places = positions_by_text(stored.independent.workers, workers["worker"].combine_chunks())
-    return workers.take(pa.array(places))
+    found = workers.take(pa.array(places))
+    counts = pa.array(stored.independent.per_worker)
+    return found.set_column(found.schema.get_field_index("answers"), "answers", counts)
 
 
 def _of_all(smoothed: pa.Table, number: int, names: list[str]) -> pa.Table:
