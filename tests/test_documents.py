@@ -130,7 +130,7 @@ def test_the_table_of_wrong_answers_is_what_was_measured(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning")
 def test_the_tables_on_rankings_have_the_rows_that_their_script_writes(monkeypatch):
-    monkeypatch.syspath_prepend(DOCS)
+    monkeypatch.syspath_prepend(ROOT / "research" / "docs")
     import draw_ranking
 
     def rows(table):

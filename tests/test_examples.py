@@ -10,7 +10,7 @@ SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
 
 
 def test_a_page_links_to_every_script():
-    page = (ROOT / "docs" / "how-to" / "index.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "run" / "data.md").read_text(encoding="utf-8")
     assert len(SCRIPTS) == 4
     assert all(f"(../../examples/{script.name})" in page for script in SCRIPTS)
 

@@ -76,6 +76,28 @@ def audit() -> str:
     )
 
 
+def rankings() -> str:
+    rows = table("rankings.md", "pairs | ε |")
+    epsilons = (0.5, 1.0, 2.0)
+
+    def taus(pairs: str, column: int) -> tuple[tuple[float, ...], list[float]]:
+        private = [row for row in rows if row[0] == pairs and row[1] != "no privacy"]
+        return epsilons, [number(row[column]) for row in private]
+
+    return line_chart(
+        {
+            "BradleyTerry, any two": taus("any two", 2),
+            "wins, any two": taus("any two", 3),
+            "BradleyTerry, close": taus("near in a rough order", 2),
+            "wins, close": taus("near in a rough order", 3),
+        },
+        x="loss ε of a comparison",
+        y="Kendall's tau",
+        log="x",
+        y_range=(0, 1),
+    )
+
+
 def best_mechanism() -> str:
     rows = table("subset-selection-results.md", "labels | epsilon | reports | error, one label")
     bars: dict[str, dict[str, float]] = {}
@@ -167,6 +189,7 @@ def truth_under_noise() -> str:
 
 PICTURES = {
     "audit": audit,
+    "rankings": rankings,
     "clients": clients,
     "subset-selection": best_mechanism,
     "data-sets": data_sets,

@@ -1,7 +1,7 @@
-"""Compute the two tables of ``docs/how-to/rank-items.md`` on simulated crowds.
+"""Compute the two tables of ``research/docs/rankings.md`` on simulated crowds.
 
-``python docs/draw_ranking.py`` simulates 300 crowds for each row, from fixed seeds, and writes the
-tables into the page. It takes some minutes.
+``python research/docs/draw_ranking.py`` simulates 300 crowds for each row, from fixed seeds, and
+writes the tables into the page. It takes some minutes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from quietcrowd.comparisons import SIDES
 from quietcrowd.exceptions import SimulatedNoiseWarning
 from quietcrowd.inference import Ranking
 
-PAGE = Path(__file__).parent / "how-to" / "rank-items.md"
+PAGE = Path(__file__).with_name("rankings.md")
 TABLES = re.compile(r"^\| pairs \| ε .*?\n\n(?=[^|])", re.MULTILINE | re.DOTALL)
 SPREADS = re.compile(r"^\| standard deviation of scores .*?\n\n(?=[^|])", re.MULTILINE | re.DOTALL)
 
