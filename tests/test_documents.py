@@ -228,10 +228,10 @@ def test_the_commands_of_the_page_on_commands_run(run, tmp_path, monkeypatch, le
 @pytest.mark.slow
 def test_the_commands_of_the_page_on_synthetic_claims_run(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    page = blocks(DOCS / "synthetic-claims.md")
+    page = blocks(DOCS / "run" / "synthetic.md")
     first = next(text for language, text in page if "to_csv" in text)
-    exec(compile(first, "synthetic-claims.md", "exec"), {})
-    (commands,) = (text for language, text in page if language == "console")
+    exec(compile(first, "synthetic.md", "exec"), {})
+    commands = "".join(text for language, text in page if language == "console")
     for line in commands.splitlines():
         status, _, errors = run(*shlex.split(line)[1:])
         assert status == 0, errors

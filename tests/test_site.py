@@ -18,7 +18,7 @@ RESEARCH = ROOT / "research" / "docs"
 
 REWRITTEN_LATER = {
     *("campaigns.md", "deploying.md"),
-    *("operating.md", "polls.md", "scale.md", "synthetic-claims.md"),
+    *("operating.md", "polls.md"),
     *("threat-model.md", "upgrades-and-copies.md", "where-to-ask.md"),
     *("how-to", "tutorials"),
 }
