@@ -18,6 +18,7 @@ WITHOUT_PICTURE = {
     "client-differences.md": "a table of words",
     "reproduction/index.md": "a list of pages",
     "theory/index.md": "a list of pages",
+    "threat-model.md": "a table of words",
 } | dict.fromkeys(
     (
         f"reproduction/{name}.md"

@@ -76,6 +76,21 @@ def audit() -> str:
     )
 
 
+def withdrawals() -> str:
+    return sequence_chart(
+        [
+            ("receive a withdrawal", False),
+            ("write its hashes", True),
+            ("delete the worker and the reports", False),
+            ("confirm to the worker", False),
+            ("after a restart: read all entries", True),
+            ("repeat their deletions", False),
+        ],
+        sender="server",
+        receiver="journal",
+    )
+
+
 def rankings() -> str:
     rows = table("rankings.md", "pairs | ε |")
     epsilons = (0.5, 1.0, 2.0)
@@ -197,6 +212,7 @@ PICTURES = {
     "truth-under-noise": truth_under_noise,
     "verdicts": verdicts,
     "where-to-ask": where_to_ask,
+    "withdrawals": withdrawals,
 } | {
     f"verdicts-{document.name}": lambda name=document.name: verdicts_by_kind(name)
     for document in load_documents()

@@ -147,7 +147,7 @@ class Serve(DatabaseSettings, NetworkSettings, InferenceSettings):
     assignments: list[str] | None = option(
         "--set",
         metavar="NAME=VALUE",
-        help="Any other setting of docs/operating.md, as often as you like.",
+        help="Any other setting of docs/run/settings.md, as often as you like.",
         default=None,
     )
 

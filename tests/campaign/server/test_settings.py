@@ -12,7 +12,7 @@ from quietcrowd.campaign.server.settings import (
 )
 from quietcrowd.exceptions import ParameterError
 
-PAGE = Path(__file__).parents[3] / "docs" / "operating.md"
+PAGE = Path(__file__).parents[3] / "docs" / "run" / "settings.md"
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_without_anything_all_is_as_usual():
     ("written", "told"),
     [
         ("prot = 1", "unknown setting 'prot'; did you mean 'port'?"),
-        ("zzz = 1", "unknown setting 'zzz'; docs/operating.md lists them"),
+        ("zzz = 1", "unknown setting 'zzz'; docs/run/settings.md lists them"),
         ("port = 70000", "port must be a whole number from 0 to 65,535; got 70000"),
         ('port = "80"', "port must be a whole number from 0 to 65,535; got '80'"),
         ("infer = 1", "infer must be true or false; got 1"),

@@ -381,7 +381,7 @@ def _checked(place: str, name: str, value: Any, *, text: bool = False) -> Any:
             "campaign.unknown-setting",
             place=place,
             name=name,
-            known=known or "; docs/operating.md lists them",
+            known=known or "; docs/run/settings.md lists them",
         )
     rule: Any = Annotated[(field.annotation, field.description, *field.metadata)]
     try:
