@@ -82,6 +82,25 @@ runs. Standard errors do not include the variation between sets.
 the tables do not test this choice. An earlier run used three first reports and batches of one
 report per task. Its medians were about 0.79 (ε = 1) and 0.91 (ε = 3) on fitted crowds, and 0.87
 and 0.83 on real answers.
+
+## How tasks are suggested
+
+The expected decrease of the error per report follows from the posterior of a task and the
+distribution of another report, which `NoiseAware` estimates for a new worker. With `worker=` it is
+that of a known worker, whose tasks are excluded.
+
+- **Labels.** At a small ε one report rarely changes the best label, so a single report would seem
+  useless for nearly all tasks. The method considers blocks of 1, 2, 4, up to 64 reports, and uses
+  the block with the largest decrease per report. The error after a block is a mean over random
+  sequences of reports from the model, which are the same for all tasks.
+- **Sets of labels.** The method samples an answer from the distribution of the crowd and then a
+  set, label by label, because the possible reports are too many.
+- **Numbers.** A report adds its precision to that of the posterior. If all tasks are equally
+  certain, the suggestion is even.
+
+The decreases of each task are replaced by their least concave majorant, and its steepest pieces
+over all tasks are selected. Methods without a distribution of another report are rejected, and so
+are reports that hide who answered, because every worker then reports every task.
 """
 
 FITTED_HEAD = """

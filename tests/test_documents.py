@@ -76,9 +76,8 @@ def test_the_cells_of_a_tutorial_run(notebook, tmp_path, monkeypatch):
             exec(compile(cell, notebook.name, "exec"), namespace)
 
 
-def test_there_are_two_tutorials():
-    names = ["air-quality", "researcher"]
-    assert [page.stem for page in NOTEBOOKS] == names
+def test_there_is_a_tutorial():
+    assert [page.stem for page in NOTEBOOKS] == ["researcher"]
 
 
 REFERENCE = "\n".join(page.read_text() for page in PAGES)

@@ -11,6 +11,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 FIGURES = DOCS / "figures"
 QUICK = ("draw_epsilon", "draw_mechanisms", "draw_people")
 """Scripts that draw without simulating crowds."""
+SLOW = ("draw_calibration", "draw_rounds")
 FOR_PHONES = 400
 """Width of a picture whose text can be read on a phone."""
 
@@ -25,7 +26,7 @@ def scripts(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "script", [*QUICK, pytest.param("draw_calibration", marks=pytest.mark.nightly)]
+    "script", [*QUICK, *(pytest.param(name, marks=pytest.mark.nightly) for name in SLOW)]
 )
 def test_a_picture_is_what_its_script_draws(scripts, script):
     for name, draw in scripts(script).PICTURES.items():
@@ -36,11 +37,14 @@ def test_a_picture_is_what_its_script_draws(scripts, script):
 
 def test_every_script_is_tested():
     known = {path.stem for path in (DOCS / "pictures").glob("draw_*.py")}
-    assert known == {*QUICK, "draw_calibration"}
+    assert known == {*QUICK, *SLOW}
 
 
-@pytest.mark.parametrize("page", [*(DOCS / "start").glob("*.md"), *(DOCS / "learn").glob("*.md")])
-def test_pictures_of_start_and_learn_have_a_text_and_are_small(page):
+SHOWING = [page for name in ("start", "learn", "run") for page in (DOCS / name).glob("*.md")]
+
+
+@pytest.mark.parametrize("page", SHOWING)
+def test_pictures_of_pages_have_a_text_and_are_small(page):
     for words, path in re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
         assert len(words.split()) >= 5
         assert (page.parent / path).stat().st_size < 60_000

@@ -16,12 +16,6 @@ DOCS = ROOT / "docs"
 BUILT = ROOT / "build" / "docs"
 RESEARCH = ROOT / "research" / "docs"
 
-REWRITTEN_LATER = {
-    *("campaigns.md", "polls.md", "where-to-ask.md"),
-    *("how-to", "tutorials"),
-}
-"""Pages and folders that are not yet rewritten, and have no limits."""
-
 MOST_PAGES = 50
 MOST_WORDS = 30_000
 MOST_WORDS_OF_A_PAGE = 1_500
@@ -47,14 +41,9 @@ DIRECTIVE = re.compile(r"^[:`]{3,}\{(?:image|figure)\}.*?^[:`]{3,}$", re.MULTILI
 CODE = re.compile(r"^```(\{code-cell\} ipython3|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def is_rewritten(page):
-    return page.relative_to(DOCS).parts[0] not in REWRITTEN_LATER
-
-
-ALL = sorted(DOCS.rglob("*.md"))
-PAGES = [page for page in ALL if is_rewritten(page)]
-REFERENCE = "".join(page.read_text() for page in ALL)
-LINKING = [*ROOT.glob("*.md"), *ALL, *sorted((ROOT / "research").rglob("*.md"))]
+PAGES = sorted(DOCS.rglob("*.md"))
+REFERENCE = "".join(page.read_text() for page in PAGES)
+LINKING = [*ROOT.glob("*.md"), *PAGES, *sorted((ROOT / "research").rglob("*.md"))]
 
 
 def names(pages):
@@ -98,10 +87,6 @@ def is_of_measurements(rows):
 def test_the_site_is_small():
     assert len(PAGES) <= MOST_PAGES
     assert sum(len(words_of(text_of(page))) for page in PAGES) <= MOST_WORDS
-
-
-def test_pages_to_be_rewritten_exist():
-    assert [name for name in REWRITTEN_LATER if not (DOCS / name).exists()] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=names(PAGES))

@@ -15,8 +15,11 @@ LONG = {"theory-noise-aware-labels", "theory-planning", "theory-rounds", "theory
 """Pictures that take seconds."""
 
 WITHOUT_PICTURE = {
+    "campaigns.md": "rules in words",
     "client-differences.md": "a table of words",
+    "releases.md": "rules in words",
     "reproduction/index.md": "a list of pages",
+    "server.md": "rules in words",
     "theory/index.md": "a list of pages",
     "threat-model.md": "a table of words",
 } | dict.fromkeys(

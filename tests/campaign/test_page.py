@@ -1,10 +1,9 @@
-"""What ``docs/campaigns.md`` shows, in its order, against the server that it starts."""
+"""What the pages on campaigns and workers show, against the server that they start."""
 
 import json
 import os
 import re
 import shlex
-import textwrap
 from pathlib import Path
 
 import httpx
@@ -14,12 +13,13 @@ from tests.campaign.people import PLAIN
 from tests.campaign.server_process import server_process
 from tests.campaign.waiting import LONG, in_time
 
-PAGE = Path(__file__).parents[2] / "docs" / "campaigns.md"
+DOCS = Path(__file__).parents[2] / "docs"
 
 
-def commands():
-    """Return the page's commands: those of the requester, and those of a worker."""
-    blocks = re.findall(r"^```sh\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+def commands(name):
+    """Return the commands of each block of a page."""
+    page = (DOCS / "run" / name).read_text()
+    blocks = re.findall(r"^```sh\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
     listed = [
         re.findall(r"quietcrowd [a-z][^&\n]*?(?= +#| +&&|$)", one.replace("\\\n", ""), re.MULTILINE)
         for one in blocks
@@ -28,10 +28,10 @@ def commands():
 
 
 def example():
-    """Return the page's lines of Python for a worker."""
-    _, _, after = PAGE.read_text().partition("or from Python")
-    lines = re.search(r"(?:^(?:    .*)?\n)+", after, re.MULTILINE)[0]
-    return textwrap.dedent(lines)
+    """Return the lines of Python for a worker."""
+    page = (DOCS / "reference" / "http.md").read_text()
+    (lines,) = re.findall(r"^```py\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    return lines.replace("t2", "t7")
 
 
 def play_keys(play, ends, names, monkeypatch):
@@ -54,12 +54,13 @@ def there_are_results(campaign):
     return httpx.get(url, headers=key, verify=PLAIN, timeout=LONG).status_code == 200
 
 
-def play_results(play, so_far, results, truths):
+def play_results(play, truths, shares, results, table):
     """Look at the results; return all of them."""
-    assert play(so_far).startswith("task,truth,confidence")
+    assert play(truths).startswith("task,truth,confidence")
+    assert play(shares).startswith("task,label,share")
     found = json.loads(play(results))
     assert found["participants"] == 4
-    play(truths)
+    play(table)
     assert set(pd.read_csv("truths.csv")["task"]) == {"t1", "t7"}
     return found
 
@@ -72,7 +73,8 @@ def test_the_page(run, tmp_path, monkeypatch):
         "birds.csv", index=False
     )
     pd.DataFrame({"task": ["t1", "t7"], "label": ["yes", "no"]}).to_csv("mine.csv", index=False)
-    requester, ends, worker = commands()
+    beginning, watching, ending, ends = commands("campaigns.md")
+    worker, _ = commands("workers.md")  # comparing the page has tests of its own
     names = {}
 
     def play(words, *options):
@@ -80,9 +82,8 @@ def test_the_page(run, tmp_path, monkeypatch):
         assert status == 0, errors
         return output.strip()
 
-    key, serve, create, begin, invite, replace, look, close, so_far, results, truths, *more = (
-        requester
-    )
+    key, serve, create, begin, invite, look, close, truths, table, delete = beginning
+    listing, shares, results, exclude, include, erase, revoke, replace = watching
     assert serve[0] == "serve"
     monkeypatch.setenv("QUIETCROWD_KEY", play(key))
     monkeypatch.setenv("QUIETCROWD_DEBOUNCE", "0")
@@ -105,8 +106,7 @@ def test_the_page(run, tmp_path, monkeypatch):
         play(leave, "--yes", "--folder", tmp_path / "device3")
         play(close)
         assert in_time(lambda: there_are_results(names["ID"]), every=0.1)
-        found = play_results(play, so_far, results, truths)
-        exclude, include, erase, revoke, reports, infer, *offline, listing, delete = more
+        found = play_results(play, truths, shares, results, table)
         names["WORKER"], names["LINK"] = found["workers"][0]["worker"], links[10]
         assert play(exclude) == f"{names['WORKER']}  excluded"
         assert play(include) == "", "no worker is excluded"
@@ -114,6 +114,7 @@ def test_the_page(run, tmp_path, monkeypatch):
         # without who was erased: others follow
         assert in_time(lambda: there_are_results(names["ID"]), every=0.1)
         play(revoke)
+        reports, infer, *offline = ending
         play(reports)
         assert len(play(infer).splitlines()) > 2
         for words in offline:

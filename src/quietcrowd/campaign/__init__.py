@@ -2,7 +2,7 @@
 
 Of a worker it stores a pseudonym, a hash of the configuration consented to, and reports. It stores
 nothing about who sent them, from where, when, or in which order. `Client` randomizes on the
-worker's device, independently of the server. See ``docs/campaigns.md``.
+worker's device, independently of the server. See ``docs/run/campaigns.md``.
 """
 
 from importlib import import_module

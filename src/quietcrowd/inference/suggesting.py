@@ -1,7 +1,7 @@
 """Suggestion of tasks for which further reports are expected to lower the error most.
 
 Suggestions are computed from reports only, and so have no further privacy loss. The assignment of
-tasks then depends on earlier reports: ``docs/where-to-ask.md`` explains the consequences.
+tasks then depends on earlier reports: ``docs/run/where-to-ask.md`` explains the consequences.
 """
 
 from typing import Any

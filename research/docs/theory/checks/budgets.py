@@ -74,3 +74,25 @@ for epsilon, count, delta in (
         f"by squares {math.sqrt(2 * math.log(1 / delta) * squares) + squares / 2:.2f}, "
         f"sum {count * epsilon:g}"
     )
+
+
+def worst_chooser(budget, delta, epsilon):
+    """Return the delta at the budget for the worst choice of questions, and the number of answers."""
+    distribution, right = pure_distribution(epsilon), 1 / (1 + math.exp(-epsilon))
+
+    @cache
+    def worst(answers, loss):
+        most = max(0.0, 1 - math.exp(budget - loss * epsilon))
+        if filter_used([(distribution, answers + 1)], budget, delta) > budget:
+            return most, answers
+        up, down, alike = (worst(answers + 1, loss + step) for step in (1, -1, 0))
+        differing = right * up[0] + (1 - right) * down[0]
+        return max(most, differing, alike[0]), up[1]
+
+    return worst(0, 0)
+
+
+for budget, delta, epsilon in ((5.0, 0.01, 0.25), (8.0, 0.01, 0.5)):
+    found, answers = worst_chooser(budget, delta, epsilon)
+    assert found <= delta
+    print(f"budget ({budget}, {delta}), {answers} answers at {epsilon}: delta at most {found:.5f}")
