@@ -83,6 +83,7 @@ def without_words(answer):
     return {**answer, "text": {name: problem[name] for name in ("type", "status")}}
 
 
+@pytest.mark.nightly
 def test_a_server_tells_the_same_of_a_database(found):
     kept = read_json(FOLDER / "observed.json.gz")
     assert sum(one["status"] == 200 for one in kept.values()) == 50

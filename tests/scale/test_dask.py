@@ -115,6 +115,7 @@ class Killing(DaskExecutor):
             yield result
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
 def test_a_worker_killed_in_the_middle_of_a_run(cluster, stores, tmp_path):
     method = qc.DawidSkene(max_iter=6, tol=0.0)
@@ -306,7 +307,7 @@ def test_another_client_of_the_same_cluster(cluster, job):
     assert cluster.client.status == "running"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_cluster_reads_reports_of_several_mechanisms(cluster, tmp_path):
     crowd = qc.make_crowd(tasks=60, workers=30, answers_per_task=10, random_state=1)
     frame, domain = crowd.answers.to_frame(), crowd.answers.domain

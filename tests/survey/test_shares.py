@@ -197,6 +197,7 @@ def test_shares_of_several_mechanisms_are_weighted_by_people():
     assert found["share"] == pytest.approx(0.7 * means[0] + 0.3 * means[1])
 
 
+@pytest.mark.nightly
 def test_intervals_of_several_mechanisms_hold_the_share():
     """Of 200 surveys 95 % contain it; 17 fewer, with five standard deviations, 1e-6."""
     inside = 0

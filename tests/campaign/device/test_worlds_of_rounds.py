@@ -281,7 +281,7 @@ def test_a_replaced_link_that_begins_at_once_is_convicted(device, monkeypatch):
     assert device(CROWD, replaced=0).largest_ratio(W) == odds(COIN) ** 2
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_divided_budget_loses_what_is_stated(device):
     one = device(BUDGET)
     assert one.largest_ratio(W) == odds(HALF) ** W
@@ -338,7 +338,7 @@ def test_a_choice_by_answer_is_convicted(device):
     assert device(MENU, choice=lambda answers: answers[0]).largest_ratio(W) == inf
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_choice_before_the_questions_loses_what_is_stated(device):
     one = device(MENU, choice=lambda answers: 1)  # noqa: ARG005
     assert one.largest_ratio(W) == odds(WEAK)

@@ -342,7 +342,7 @@ def nearby():
     registry._REGISTRY.update(before)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_new_mechanism_needs_no_javascript(person, desk, nearby, tmp_path):
     assert not any("nearby" in file.read_text("utf-8").lower() for file in WORKER.rglob("*.js"))
     campaign = desk.campaign(nearby, about="a film with stars")
