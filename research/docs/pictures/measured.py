@@ -108,7 +108,7 @@ def rankings() -> str:
         },
         x="loss ε of a comparison",
         y="Kendall's tau",
-        log="x",
+        x_range=(0, 2),
         y_range=(0, 1),
     )
 

@@ -115,7 +115,8 @@ def shown(usual) -> str:
 def row(name: str) -> str:
     field = Settings.model_fields[name]
     words = allowed(Settings, name)
-    return f"| `{name}` | {shown(field.default)} | {words} | {field.description} |"
+    range_of = "" if words == "a text" else f" *{words[0].upper()}{words[1:]}.*"
+    return f"| `{name}` | {shown(field.default)} | {field.description}{range_of} |"
 
 
 def test_the_page_for_operators_lists_all_settings():
