@@ -223,7 +223,8 @@ def test_a_crowd_too_large_for_the_usual_method_is_told_another(
     run, reports, ratings, monkeypatch, module, labels, way
 ):
     monkeypatch.setattr(f"quietcrowd.inference.{module}.noise_aware.MOST_CELLS", 1)
-    monkeypatch.setattr("quietcrowd.inference.numbers.crowd.MANY", 1)
+    for name in ("MANY", "MANY_OF_PART"):
+        monkeypatch.setattr(f"quietcrowd.inference.numbers.sweep.{name}", 1)
     data = (reports,) if labels else (ratings / "answers.csv", "--non-private", "--between", "0,9")
     data = (*data, "--method", "noise-aware")
     status, _, errors = run("infer", *data)
