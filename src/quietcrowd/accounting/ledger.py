@@ -398,9 +398,13 @@ class PrivacyLedger:
         bounded = [one for one in spending if math.isfinite(one.total_epsilon)]
         named = len(bounded) <= NAMED
         figure, (axes,) = new_panels(height=1.5 + 0.25 * len(bounded) if named else 4.5)
-        places = range(len(bounded))
-        axes.barh(places, [one.total_epsilon for one in bounded], height=0.8 if named else 1.0)
-        axes.set_yticks(places if named else [], [one.worker for one in bounded if named])
+        places, losses = range(len(bounded)), [one.total_epsilon for one in bounded]
+        if named:
+            axes.barh(places, losses)
+            axes.set_yticks(places, [one.worker for one in bounded])
+        else:
+            axes.fill_betweenx(places, losses)
+            axes.set_ylabel("workers, from the lowest to the highest")
         axes.set_xlim(left=0)
         axes.margins(y=0.02)
         ticks = [tick for tick in axes.get_xticks() if tick <= axes.get_xlim()[1]]
@@ -408,7 +412,8 @@ class PrivacyLedger:
         axes.set_xlabel("total epsilon; below, the certainty that 50 % can become at most")
         without = len(spending) - len(bounded)
         more = f"; {without:,} without a limit" if without else ""
-        axes.set_title(f"Privacy loss of {len(spending):,} workers{more}")
+        workers = "1 worker" if len(spending) == 1 else f"{len(spending):,} workers"
+        axes.set_title(f"Privacy loss of {workers}{more}")
         return figure
 
     def to_json(self) -> str:

@@ -129,7 +129,7 @@ def test_workers_are_told_when_rounds_are_shown_and_deleted():
     least, one = (Promises(**{**PROMISES, "at_least": at}) for at in (5, 1))
     said = " ".join(rounds(keep=1).sentences(0.1, least))
     assert "6 hours after its end, if at least 5 workers sent some" in said
-    assert "after the next 1 round, and everything else" in said
+    assert "after the next 1 round with results, and everything else" in said
     assert "Do not stay away from a round because of an answer" in said
     assert "The requester sees when you join" in " ".join(rounds().sentences(0.1, one))
     assert rounds().summary(5)[1] == "The requester sees a round when 5 people have answered."

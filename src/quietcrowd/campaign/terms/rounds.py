@@ -169,9 +169,9 @@ class Rounds:
             "If you withdraw, the server deletes all your reports at once, and computes the last "
             f"{kept} anew. The requester can see that. Reports of older rounds are deleted "
             "already, but their part in older results remains.",
-            f"The server deletes the reports of a round after the next {kept}, and everything "
-            f"else it has about you {days} after the campaign closes. Deleting copies made before "
-            "then is up to the requester.",
+            f"The server deletes the reports of a round after the next {kept} with results, and "
+            f"everything else it has about you {days} after the campaign closes. Deleting copies "
+            "made before then is up to the requester.",
         )
 
     def summary(self, least: int) -> tuple[str, ...]:

@@ -576,7 +576,7 @@ def _print_promises(body: dict[str, Any], rounds: Rounds | None) -> None:
         note(
             f"A round is shown {spell_seconds(rounds.grace)} after its end, if at least {least:,} "
             "workers sent reports; otherwise with the next. Its reports are deleted after the next "
-            f"{counted(rounds.keep, 'round')}; its results stay."
+            f"{counted(rounds.keep, 'shown round')}; its results stay."
         )
     elif least > 1:
         note(
