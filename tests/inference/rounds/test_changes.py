@@ -5,7 +5,7 @@ import pytest
 from attrs import evolve
 
 from quietcrowd.inference.rounds import changes
-from quietcrowd.inference.rounds.changes import EXTENTS, SUDDEN, Change
+from quietcrowd.inference.rounds.changes import COMMON, EXTENTS, SUDDEN, WIDTH, Change
 from quietcrowd.inference.rounds.history import FilterBank
 from quietcrowd.inference.rounds.transitions import Transitions
 
@@ -31,20 +31,28 @@ def bank_of(kind):
 
 def causes(kind, now):
     """Yield (prior probability, prediction of each truth, restarted fraction or 1) of a round."""
-    parts = 1 if kind == "labels" else 2
+    parts = 2 if kind == "labels" else 3
     yield 1.0 - SUDDEN, now, 0.0
     for extent in EXTENTS:
         yield SUDDEN / len(EXTENTS) / parts, (1.0 - extent) * now + extent * REST, extent
+        for value in range(6):
+            apart = (np.arange(6) - value) / (6 * WIDTH)
+            alike = np.eye(6)[value] if kind == "labels" else np.exp(-(apart**2) / 2)
+            anew = COMMON * alike / alike.sum() + (1.0 - COMMON) * REST
+            of_value = REST[value] if kind == "labels" else 1 / 6
+            prior = SUDDEN / len(EXTENTS) / parts * of_value
+            yield prior, (1.0 - extent) * now + extent * anew, extent
     for move in [] if kind == "labels" else [-5, -4, -3, -2, -1, 1, 2, 3, 4, 5]:
         moved = np.zeros_like(now)
         for state in range(6):
             moved[:, min(max(state + move, 0), 5)] += now[:, state]
-        yield SUDDEN / 20, moved, 1.0
+        yield SUDDEN / 30, moved, 1.0
 
 
 @pytest.mark.parametrize("kind", ["labels", "numbers"])
 def test_a_change_is_a_sum_over_all_causes(kind, monkeypatch):
-    monkeypatch.setattr(changes, "_LEAST_CHANCE", 1e-290)
+    for name in ("_LEAST_CHANCE", "_LEAST_COMMON"):
+        monkeypatch.setattr(changes, name, 1e-290)
     transitions, bank = bank_of(kind)
     messages = np.log(np.random.default_rng(2).dirichlet(np.full(6, 0.2), TASKS) + 1e-3)
     messages -= messages.max(axis=1, keepdims=True)
@@ -85,7 +93,7 @@ def test_one_truth_tells_of_no_common_change():
     for sure in np.eye(6):
         change = evolve(bank, now=bank.now[:, :1]).change(9.0 * sure[np.newaxis], transitions, 3)
         restarts = (1.0 - (1.0 - SUDDEN) ** 3) * np.mean(EXTENTS)
-        np.testing.assert_allclose(change.restarts, restarts)
+        np.testing.assert_allclose(change.restarts.sum(axis=0), restarts)
 
 
 @pytest.mark.parametrize("extent", [0.0, 0.5, 1.0])
@@ -99,7 +107,7 @@ def test_a_change_of_many_labels_is_found_with_its_extent(extent):
         6.0 * np.eye(4)[later], transitions, 1
     )
     assert change.extent == pytest.approx(extent, abs=0.05)
-    np.testing.assert_allclose(change.restarts, extent, atol=0.1)
+    np.testing.assert_allclose(change.restarts.sum(axis=0), extent, atol=0.1)
 
 
 def test_numbers_that_move_alike_are_followed():
@@ -120,3 +128,16 @@ def test_numbers_that_move_alike_are_followed():
     same = bank.change(-0.5 * ((bins - truths[:, np.newaxis]) / 15.0) ** 2, transitions, 1)
     assert same.extent < 0.05
     assert isinstance(same, Change)
+
+
+def test_labels_that_all_become_one_rare_label_are_followed():
+    rng = np.random.default_rng(7)
+    transitions = Transitions.of_labels(np.array([0.9, 0.06, 0.03, 0.01]))
+    truths = rng.choice(4, 60, p=transitions.rest)
+    now = np.tile(0.97 * np.eye(4)[truths] + 0.0075, (8, 1, 1))
+    bank = FilterBank(now=now, evidence=np.log(transitions.prior))
+    heard = np.where(rng.random(60) < 0.5, 3, rng.integers(4, size=60))
+    messages = np.log(np.where(np.eye(4, dtype=bool)[heard], 0.55, 0.15))
+    change = bank.change(messages, transitions, 1)
+    assert change.extent > 0.95
+    assert (bank.updated(messages, change).mean.argmax(axis=1) == 3).all()

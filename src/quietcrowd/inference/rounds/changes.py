@@ -18,28 +18,35 @@ SUDDEN = 0.01
 EXTENTS = (0.25, 0.5, 0.75, 1.0)
 """Fractions of the truths that restart in a sudden change, equally probable."""
 
+COMMON = 0.9
+"""Probability that a restarted truth has the common value, if most restart with one."""
+
+WIDTH = 1 / 32
+"""Standard deviation of a common number, in widths of the range."""
+
 LEAST = 1e-300
 """Least probability of a task's reports."""
 
 _ROUNDED = 1e-12
 """Least probability of a task's reports after a move: transforms round smaller ones."""
 
-_LEAST_CHANCE = 1e-4
-"""Moves that are less probable are left out."""
+_LEAST_CHANCE, _LEAST_COMMON = 1e-4, 1e-9
+"""Moves, and restarts with a common value, that are less probable are left out."""
 
 
 @frozen(kw_only=True, eq=False)
 class Change:
     """What the reports of a round tell of a sudden change.
 
-    A truth restarts from `rest` with the probability `restarts`, and all numbers move by each of
-    `moves`, in bins, with the probability `moved`, at [move, candidate, task]. The probabilities
+    A truth restarts from each of `rests` with the probability `restarts`, at [rest, candidate,
+    task], and all numbers move by each of `moves`, in bins, with the probability `moved`. The first
+    of `rests` is the crowd's prior; in others most truths have one value. The probabilities
     for a task are those that the reports on other tasks give. `evidence` is the log probability of
     all reports under each candidate, and `extent` the expected fraction of the truths that changed.
     """
 
     restarts: Floats
-    rest: Floats
+    rests: Floats
     moves: tuple[int, ...]
     moved: Floats
     evidence: Floats
@@ -57,68 +64,112 @@ class Change:
         """Return what messages, shape (tasks, states), tell of a change within some rounds.
 
         If a fraction e of the truths restarts, the reports on a task have the probability
-        (1 - e) f + e a, f by the prediction and a by `rest`. Moves are compared by the mean
+        (1 - e) f + e a, f by the prediction and a by one of `rests`. Moves are compared by the mean
         prediction, so a round with one tells nothing about candidates.
         """
         likely = likelihoods(messages)
+        rests = shared_restarts(transitions)
         followed = np.maximum((predicted * likely).sum(axis=2), LEAST)
-        anew = np.maximum((transitions.rest * likely).sum(axis=1), LEAST)
-        extents = np.array([0.0, *EXTENTS])
-        logs = np.log(followed + extents[:, np.newaxis, np.newaxis] * (anew - followed))
+        restarted = np.maximum(likely @ rests.T, LEAST).T
+        extents = np.array(EXTENTS)
         numbers = transitions.steps is not None
         sudden = max(1.0 - (1.0 - SUDDEN) ** rounds, LEAST)
-        chance = sudden / (2.0 if numbers else 1.0)
-        priors = np.array([1.0 - sudden, *[chance / len(EXTENTS)] * len(EXTENTS)])
+        chance = sudden / (3.0 if numbers else 2.0)
+        logs = np.log(mixtures(followed, restarted[0], np.append(0.0, extents)))
+        priors = np.append(1.0 - sudden, np.full(len(extents), chance / len(extents)))
         total = np.log(priors)[:, np.newaxis] + logs.sum(axis=2)
+        most = float(total.max())
+        states = len(transitions.rest)
+        of_value = np.full(states, 1.0 / states) if numbers else transitions.rest
+        common = np.log(np.maximum(of_value, LEAST) * chance / len(extents))
+        mean = np.maximum(mean_of(weights, followed), LEAST)
+        causes = [
+            (rest, extent)
+            for rest, prior in enumerate(common, 1)
+            for extent, log in zip(
+                extents, np.log(mixtures(mean, restarted[rest], extents)), strict=True
+            )
+            if log.sum() + prior > most + math.log(_LEAST_COMMON)
+        ]
+        alike = [
+            np.log(followed + extent * (restarted[rest] - followed)) for rest, extent in causes
+        ]
+        logs = np.concatenate([logs, np.reshape(alike, (-1, *followed.shape))])
+        priors = np.append(np.log(priors), [common[rest - 1] for rest, _ in causes])
         moves: list[int] = []
         if numbers:
-            least = float(total.max()) + math.log(_LEAST_CHANCE)
+            least = most + math.log(_LEAST_CHANCE)
             moves, by_move = _likely_moves(mean_of(weights, predicted), likely, chance, least)
-            by_move = np.repeat(by_move[:, np.newaxis], len(weights), axis=1)
-            prior = math.log(chance / _all_moves(likely.shape[1]))
-            total = np.concatenate([total, prior + by_move.sum(axis=2)])
-            logs = np.concatenate([logs, by_move])
+            logs = np.concatenate([logs, np.repeat(by_move[:, np.newaxis], len(weights), axis=1)])
+            priors = np.append(priors, [_prior_of_move(chance, states)] * len(moves))
+        total = priors[:, np.newaxis] + logs.sum(axis=2)
         others = normalised(total[:, :, np.newaxis] - logs)
         best = total.max(axis=0)
         joint = total + np.log(np.maximum(weights, LEAST))
         chances = normalised(joint.ravel()).reshape(joint.shape).sum(axis=1)
+        ends = 1 + len(extents), 1 + len(extents) + len(causes)
+        alone = np.tensordot(extents, others[1 : ends[0]], 1)[np.newaxis]
+        concerned = np.array([extent for _, extent in causes])
+        together = concerned[:, np.newaxis, np.newaxis] * others[slice(*ends)]
+        changed = np.concatenate([[0.0], extents, concerned, np.ones(len(moves))])
         return cls(
-            restarts=np.tensordot(extents, others[: len(extents)], 1),
-            rest=transitions.rest,
+            restarts=np.concatenate([alone, together]),
+            rests=rests[[0, *(rest for rest, _ in causes)]],
             moves=tuple(moves),
-            moved=others[len(extents) :],
+            moved=others[ends[1] :],
             evidence=best + np.log(np.exp(total - best).sum(axis=0)),
-            extent=float(chances[: len(extents)] @ extents + chances[len(extents) :].sum()),
+            extent=float(chances @ changed),
         )
 
     def mean(self, weights: Floats) -> Self:
         """Return the change that is the mean of those of all candidates."""
         moved = np.tensordot(self.moved, weights, (1, 0))[:, np.newaxis]
-        return evolve(self, restarts=mean_of(weights, self.restarts)[np.newaxis], moved=moved)
+        restarts = np.tensordot(self.restarts, weights, (1, 0))[:, np.newaxis]
+        return evolve(self, restarts=restarts, moved=moved)
 
     def of_first(self, tasks: int) -> Self:
         """Return the change of the first tasks."""
-        return evolve(self, restarts=self.restarts[:, :tasks], moved=self.moved[:, :, :tasks])
+        return evolve(self, restarts=self.restarts[:, :, :tasks], moved=self.moved[:, :, :tasks])
 
     def forward(self, now: Floats) -> Floats:
         """Return distributions after the change, shape (candidates, tasks, states)."""
-        found = self._stays * now + self.restarts[:, :, np.newaxis] * self.rest
+        found = self._stays * now + np.tensordot(self.restarts, self.rests, (0, 0))
         for move, chances in zip(self.moves, self.moved, strict=True):
             found += chances[:, :, np.newaxis] * _moved_by(now, move)
         return found
 
     def backward(self, later: Floats) -> Floats:
         """Return expectations of functions of a truth after the change, given it before."""
-        anew: Floats = (later * self.rest).sum(axis=2)
-        found = self._stays * later + (self.restarts * anew)[:, :, np.newaxis]
+        anew: Floats = (self.restarts * np.moveaxis(later @ self.rests.T, 2, 0)).sum(axis=0)
+        found = self._stays * later + anew[:, :, np.newaxis]
         for move, chances in zip(self.moves, self.moved, strict=True):
             found += chances[:, :, np.newaxis] * later[:, :, _places(later.shape[2], move)]
         return found
 
     @property
     def _stays(self) -> Floats:
-        stays: Floats = (1.0 - self.restarts - self.moved.sum(axis=0))[:, :, np.newaxis]
+        stays: Floats = (1.0 - self.restarts.sum(axis=0) - self.moved.sum(axis=0))[:, :, np.newaxis]
         return stays
+
+
+def shared_restarts(transitions: Transitions) -> Floats:
+    """Return the crowd's prior, and one distribution for each value that most may restart with."""
+    states = np.arange(len(transitions.rest))
+    if transitions.steps is None:
+        alike = np.eye(len(states))
+    else:
+        apart = (states[:, np.newaxis] - states) / (WIDTH * len(states))
+        alike = normalised(-(apart**2) / 2.0).T
+    return np.concatenate(
+        [transitions.rest[np.newaxis], COMMON * alike + (1.0 - COMMON) * transitions.rest]
+    )
+
+
+def mixtures(followed: Floats, restarted: Floats, extents: Floats) -> Floats:
+    """Return probabilities of reports if a fraction of the truths restarts, by fraction."""
+    shape = (-1, *[1] * followed.ndim)
+    found: Floats = followed + extents.reshape(shape) * (restarted - followed)
+    return found
 
 
 def mean_of(weights: Floats, parts: Floats) -> Floats:
@@ -157,8 +208,8 @@ def _moved_by(now: Floats, move: int) -> Floats:
     return moved
 
 
-def _all_moves(states: int) -> int:
-    return 2 * states - 2
+def _prior_of_move(chance: float, states: int) -> float:
+    return math.log(chance / (2 * states - 2))
 
 
 def _likely_moves(
@@ -174,7 +225,7 @@ def _likely_moves(
     beyond = np.pad(likely, ((0, 0), (states - 1, states - 1)), "edge")
     found = fft.irfft(fft.rfft(beyond, size) * fft.rfft(now, size).conj(), size)
     logs = np.log(np.maximum(found[:, : 2 * states - 1], _ROUNDED)).T
-    total = logs.sum(axis=1) + math.log(chance / _all_moves(states))
+    total = logs.sum(axis=1) + _prior_of_move(chance, states)
     total[states - 1] = -math.inf  # no move
     kept = np.flatnonzero(total > least)
     return (kept - states + 1).tolist(), logs[kept]
