@@ -16,6 +16,7 @@ from quietcrowd.domains import FiniteDomain
 from quietcrowd.exceptions import ParameterError, QuietcrowdError
 from quietcrowd.inference.noise_aware import NoiseAware
 from quietcrowd.mechanisms.mechanism import Mechanism
+from quietcrowd.mechanisms.randomized_response import RandomizedResponse
 from quietcrowd.planning.crowd_assumption import CrowdAssumption
 from quietcrowd.planning.public_facts import PublicFacts
 from quietcrowd.planning.simulation import SimulatedError, simulate_size
@@ -224,8 +225,7 @@ def candidates(facts: PublicFacts) -> tuple[dict[str, Mechanism], list[str]]:
             else:
                 left_out.append(f"{name}: {reason}")
     distributions: dict[Any, str] = {}
-    plainest = sorted(chosen, key=lambda name: chosen[name].report_domain != facts.domain)
-    for name in plainest:
+    for name in sorted(chosen, key=lambda name: _rank_among_equals(chosen[name])):
         distribution = _distribution(chosen[name])
         if distribution is not None and distributions.setdefault(distribution, name) != name:
             del chosen[name]
@@ -233,6 +233,14 @@ def candidates(facts: PublicFacts) -> tuple[dict[str, Mechanism], list[str]]:
                 f"{name}: its distribution equals that of {distributions[distribution]}"
             )
     return chosen, left_out
+
+
+def _rank_among_equals(mechanism: Mechanism) -> tuple[bool, bool]:
+    """Return a sort key: of equal distributions, prefer reports like answers, then one layer."""
+    return (
+        mechanism.report_domain != mechanism.domain,
+        not isinstance(mechanism, RandomizedResponse),
+    )
 
 
 def _variants(

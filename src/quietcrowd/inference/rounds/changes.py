@@ -36,17 +36,18 @@ _LEAST_CHANCE, _LEAST_COMMON = 1e-4, 1e-9
 
 @frozen(kw_only=True, eq=False)
 class Change:
-    """What the reports of a round tell of a sudden change.
+    """How probable a sudden change is, given the reports of a round.
 
-    A truth restarts from each of `rests` with the probability `restarts`, at [rest, candidate,
-    task], and all numbers move by each of `moves`, in bins, with the probability `moved`. The first
-    of `rests` is the crowd's prior; in others most truths have one value. The probabilities
-    for a task are those that the reports on other tasks give. `evidence` is the log probability of
-    all reports under each candidate, and `extent` the expected fraction of the truths that changed.
+    A truth restarts from each of the distributions `origins` with the probability `restarts`, at
+    [origin, candidate, task], and all numbers move by each of `moves`, in bins, with the
+    probability `moved`. The first origin is the crowd's prior; from others most truths get one
+    value. The probabilities for a task are those that the reports on other tasks give. `evidence`
+    is the log probability of all reports under each candidate, and `extent` the expected fraction
+    of the truths that changed.
     """
 
     restarts: Floats
-    rests: Floats
+    origins: Floats
     moves: tuple[int, ...]
     moved: Floats
     evidence: Floats
@@ -61,64 +62,43 @@ class Change:
         transitions: Transitions,
         rounds: int,
     ) -> Self:
-        """Return what messages, shape (tasks, states), tell of a change within some rounds.
+        """Infer a change within some rounds from messages, shape (tasks, states).
 
-        If a fraction e of the truths restarts, the reports on a task have the probability
-        (1 - e) f + e a, f by the prediction and a by one of `rests`. Moves are compared by the mean
-        prediction, so a round with one tells nothing about candidates.
+        Moves are compared by the mean prediction, so a round with one favors no candidate.
         """
         likely = likelihoods(messages)
-        rests = shared_restarts(transitions)
-        followed = np.maximum((predicted * likely).sum(axis=2), LEAST)
-        restarted = np.maximum(likely @ rests.T, LEAST).T
-        extents = np.array(EXTENTS)
         numbers = transitions.steps is not None
         sudden = max(1.0 - (1.0 - SUDDEN) ** rounds, LEAST)
         chance = sudden / (3.0 if numbers else 2.0)
-        logs = np.log(mixtures(followed, restarted[0], np.append(0.0, extents)))
-        priors = np.append(1.0 - sudden, np.full(len(extents), chance / len(extents)))
-        total = np.log(priors)[:, np.newaxis] + logs.sum(axis=2)
-        most = float(total.max())
-        states = len(transitions.rest)
-        of_value = np.full(states, 1.0 / states) if numbers else transitions.rest
-        common = np.log(np.maximum(of_value, LEAST) * chance / len(extents))
-        mean = np.maximum(mean_of(weights, followed), LEAST)
-        causes = [
-            (rest, extent)
-            for rest, prior in enumerate(common, 1)
-            for extent, log in zip(
-                extents, np.log(mixtures(mean, restarted[rest], extents)), strict=True
-            )
-            if log.sum() + prior > most + math.log(_LEAST_COMMON)
-        ]
-        alike = [
-            np.log(followed + extent * (restarted[rest] - followed)) for rest, extent in causes
-        ]
-        logs = np.concatenate([logs, np.reshape(alike, (-1, *followed.shape))])
-        priors = np.append(np.log(priors), [common[rest - 1] for rest, _ in causes])
+        followed = np.maximum((predicted * likely).sum(axis=2), LEAST)
+        by_origin = origins_of(transitions)
+        origin, extents, restart_logs, restart_priors = _likely_restarts(
+            followed, weights, likely @ by_origin.T, _log_priors(transitions, chance)
+        )
+        logs = np.concatenate([np.log(followed)[np.newaxis], restart_logs])
+        priors = np.append(math.log1p(-sudden), restart_priors)
         moves: list[int] = []
         if numbers:
-            least = most + math.log(_LEAST_CHANCE)
+            least = (priors + logs.sum(axis=2).max(axis=1)).max() + math.log(_LEAST_CHANCE)
             moves, by_move = _likely_moves(mean_of(weights, predicted), likely, chance, least)
             logs = np.concatenate([logs, np.repeat(by_move[:, np.newaxis], len(weights), axis=1)])
-            priors = np.append(priors, [_prior_of_move(chance, states)] * len(moves))
+            priors = np.append(priors, [_prior_of_move(chance, likely.shape[1])] * len(moves))
         total = priors[:, np.newaxis] + logs.sum(axis=2)
         others = normalised(total[:, :, np.newaxis] - logs)
         best = total.max(axis=0)
         joint = total + np.log(np.maximum(weights, LEAST))
         chances = normalised(joint.ravel()).reshape(joint.shape).sum(axis=1)
-        ends = 1 + len(extents), 1 + len(extents) + len(causes)
-        alone = np.tensordot(extents, others[1 : ends[0]], 1)[np.newaxis]
-        concerned = np.array([extent for _, extent in causes])
-        together = concerned[:, np.newaxis, np.newaxis] * others[slice(*ends)]
-        changed = np.concatenate([[0.0], extents, concerned, np.ones(len(moves))])
+        end, alone = 1 + len(extents), len(EXTENTS)
+        restarts = extents[:, np.newaxis, np.newaxis] * others[1:end]
         return cls(
-            restarts=np.concatenate([alone, together]),
-            rests=rests[[0, *(rest for rest, _ in causes)]],
+            restarts=np.concatenate(
+                [restarts[:alone].sum(axis=0, keepdims=True), restarts[alone:]]
+            ),
+            origins=by_origin[[0, *origin[alone:]]],
             moves=tuple(moves),
-            moved=others[ends[1] :],
+            moved=others[end:],
             evidence=best + np.log(np.exp(total - best).sum(axis=0)),
-            extent=float(chances @ changed),
+            extent=float(chances[1:end] @ extents + chances[end:].sum()),
         )
 
     def mean(self, weights: Floats) -> Self:
@@ -133,14 +113,14 @@ class Change:
 
     def forward(self, now: Floats) -> Floats:
         """Return distributions after the change, shape (candidates, tasks, states)."""
-        found = self._stays * now + np.tensordot(self.restarts, self.rests, (0, 0))
+        found = self._stays * now + np.tensordot(self.restarts, self.origins, (0, 0))
         for move, chances in zip(self.moves, self.moved, strict=True):
             found += chances[:, :, np.newaxis] * _moved_by(now, move)
         return found
 
     def backward(self, later: Floats) -> Floats:
         """Return expectations of functions of a truth after the change, given it before."""
-        anew: Floats = (self.restarts * np.moveaxis(later @ self.rests.T, 2, 0)).sum(axis=0)
+        anew: Floats = (self.restarts * np.moveaxis(later @ self.origins.T, 2, 0)).sum(axis=0)
         found = self._stays * later + anew[:, :, np.newaxis]
         for move, chances in zip(self.moves, self.moved, strict=True):
             found += chances[:, :, np.newaxis] * later[:, :, _places(later.shape[2], move)]
@@ -152,8 +132,8 @@ class Change:
         return stays
 
 
-def shared_restarts(transitions: Transitions) -> Floats:
-    """Return the crowd's prior, and one distribution for each value that most may restart with."""
+def origins_of(transitions: Transitions) -> Floats:
+    """Return the crowd's prior, and a distribution for each value that most truths may get."""
     states = np.arange(len(transitions.rest))
     if transitions.steps is None:
         alike = np.eye(len(states))
@@ -165,10 +145,44 @@ def shared_restarts(transitions: Transitions) -> Floats:
     )
 
 
-def mixtures(followed: Floats, restarted: Floats, extents: Floats) -> Floats:
-    """Return probabilities of reports if a fraction of the truths restarts, by fraction."""
-    shape = (-1, *[1] * followed.ndim)
-    found: Floats = followed + extents.reshape(shape) * (restarted - followed)
+def _log_priors(transitions: Transitions, chance: float) -> Floats:
+    """Return log priors of a restart from each origin, at each extent; `chance` is of each kind."""
+    states = len(transitions.rest)
+    of_value = transitions.rest if transitions.steps is None else np.full(states, 1.0 / states)
+    shares = np.append(1.0, np.maximum(of_value, LEAST)) * chance / len(EXTENTS)
+    found: Floats = np.log(shares)
+    return found
+
+
+def _likely_restarts(
+    followed: Floats, weights: Floats, restarted: Floats, priors: Floats
+) -> tuple[npt.NDArray[np.intp], Floats, Floats, Floats]:
+    """Return origins and extents of restarts, log probabilities of the reports, and log priors.
+
+    If a fraction e of the truths restarts, the reports on a task have the probability
+    (1 - e) f + e a, f by the prediction and a by the origin, shape (tasks, origins). Restarts from
+    the crowd's prior come first, and are all there; others are compared by the mean of f.
+    """
+    extents = np.array(EXTENTS)
+    anew = np.maximum(restarted.T, LEAST)
+    mean = np.maximum(mean_of(weights, followed), LEAST)
+    sums = np.log(_mixed(mean, anew[0], np.append(0.0, extents))).sum(axis=1)
+    least = max(sums[0], sums[1:].max() + priors[0]) + math.log(_LEAST_COMMON)
+    kept = [(0, extent) for extent in EXTENTS] + [
+        (origin, extent)
+        for origin in range(1, len(anew))
+        for extent, mixed in zip(EXTENTS, _mixed(mean, anew[origin], extents), strict=True)
+        if np.log(mixed).sum() + priors[origin] > least
+    ]
+    origin = np.array([one for one, _ in kept])
+    by_cause = np.array([extent for _, extent in kept])
+    logs = np.log(_mixed(followed, anew[origin][:, np.newaxis], by_cause))
+    return origin, by_cause, logs, priors[origin]
+
+
+def _mixed(followed: Floats, anew: Floats, extents: Floats) -> Floats:
+    """Return probabilities of reports by the fraction of truths that restart, its first axis."""
+    found: Floats = followed + extents.reshape(-1, *[1] * followed.ndim) * (anew - followed)
     return found
 
 

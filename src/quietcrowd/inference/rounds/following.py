@@ -78,8 +78,9 @@ def begin_round(
 ) -> tuple[Any, Any, RoundHistory]:
     """Return the model of a round with the truths' priors, its start, and the predicted history.
 
-    Messages with the skills of earlier rounds tell of a sudden change before truths are taken for
-    the earlier ones. `earlier` are places of workers, as of `join_workers`.
+    A sudden change is first inferred from messages with the skills of earlier rounds, so that
+    workers are not scored by the earlier truths. `earlier` are places of workers, as of
+    `join_workers`.
     """
     transitions = init.model.transitions(init.tally, init.state)
     history: RoundHistory = init.over_time

@@ -63,7 +63,7 @@ class FilterBank:
         return evolve(self, now=now)
 
     def change(self, messages: Floats, transitions: Transitions, rounds: int) -> Change:
-        """Return what reports with these log-likelihoods tell of a sudden change."""
+        """Infer a sudden change from reports with these log-likelihoods."""
         return Change.of(self.now, self.weights, messages, transitions, rounds)
 
     def updated(self, messages: Floats, change: Change) -> Self:
